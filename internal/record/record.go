@@ -65,6 +65,9 @@ type Record struct {
 	Timestamp     int64 // milliseconds since 1970 as stored; any int64, -1 is "none"
 	TimestampType TimestampType
 	LeaderEpoch   int32  // of the batch; -1 when it has none
+	ProducerID    int64  // of the batch; -1 when it has none
+	ProducerEpoch int16  // of the batch; -1 when it has none
+	Attributes    int16  // of the batch, as stored: bits 0-2 compression, 3 timestamp type, 4 transactional, 5 control
 	Key           []byte // nil is null; empty and not nil is empty
 	Value         []byte // nil is null; empty and not nil is empty
 	Headers       Headers
