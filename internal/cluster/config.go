@@ -1,0 +1,72 @@
+package cluster
+
+import "fmt"
+
+// Config describes a cluster as its user wrote it. Explicit fields win over
+// Properties, Properties win over PropertiesFile.
+type Config struct {
+	Name      string   // how kcm calls the cluster; never the broker's id
+	Bootstrap []string // host:port each; empty falls back to bootstrap.servers of the properties
+	ClusterID string   // when set, any other cluster is refused
+	Origin    string   // where the cluster is defined, for messages; may be empty
+	Dir       string   // what relative paths in TLS, SASL and PropertiesFile are relative to; empty is the working directory
+
+	TLS  *TLS  // nil leaves it to security.protocol; an empty TLS is TLS with the system's roots
+	SASL *SASL // nil leaves it to the properties
+
+	PropertiesFile string     // a Java properties file; read by New
+	Properties     []Property // the first of several with one key wins
+}
+
+// TLS are the explicit settings of a TLS connection. CA, Cert and Key hold a
+// path or the PEM text itself.
+type TLS struct {
+	CA                 string
+	Cert               string
+	Key                Secret
+	KeyPassword        Secret // of an encrypted key
+	ServerName         string // checked instead of the host name that is dialed
+	InsecureSkipVerify bool   // believe any certificate
+}
+
+// SASL are the explicit settings of an authentication. Mechanism is PLAIN,
+// SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI or AWS_MSK_IAM.
+type SASL struct {
+	Mechanism string
+	Username  string
+	Password  Secret
+	Token     Secret // OAUTHBEARER: the token itself
+	TokenFile string // OAUTHBEARER: a file that holds it, read again for each authentication
+}
+
+// Property is one client property, under its Java or its librdkafka name. Its
+// value may be secret and is masked whenever it is printed.
+type Property struct {
+	Key    string
+	Value  Secret
+	Origin string // what the user sees as its place: "-X", "kcm.yaml:12:5", "east.properties:3"
+	Dir    string // what a relative path in the value is relative to; empty is the working directory
+}
+
+// Secret is a text that is never printed: every verb of fmt, JSON and YAML show
+// it masked. Reveal returns it.
+type Secret string
+
+const masked = "***"
+
+// Reveal returns the text itself.
+func (s Secret) Reveal() string { return string(s) }
+
+// String returns a mask, or nothing for an empty secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return masked
+}
+
+// Format prints the mask whatever the verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, s.String()) }
+
+// MarshalText gives the mask to encoders.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
