@@ -1,0 +1,372 @@
+package kafkatest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+)
+
+// patience is how long a helper waits for a cluster before the test fails.
+const patience = 30 * time.Second
+
+// Cluster is one cluster of a rig, seen by one test. Its helpers fail the test
+// when they cannot do what they say. Topics that they create go with the test.
+type Cluster struct {
+	t    testing.TB
+	rig  *Rig
+	name string
+	b    backend
+	adm  *kadm.Client
+}
+
+// Name returns the name that the cluster was asked for by.
+func (c *Cluster) Name() string { return c.name }
+
+// Bootstrap returns the brokers' addresses, comma-separated: of the plaintext
+// listener, or of the one that an embedded cluster was given.
+func (c *Cluster) Bootstrap() string { return join(c.b.addresses(c.b.admin())) }
+
+// BootstrapFor returns the addresses of one listener. Asking an embedded cluster
+// for a listener that it was not started with fails the test.
+func (c *Cluster) BootstrapFor(l Listener) string {
+	c.t.Helper()
+	addrs := c.b.addresses(l)
+	if addrs == nil {
+		c.t.Fatalf("cluster %s has no listener %s: set Options.Listener", c.name, l)
+	}
+	return join(addrs)
+}
+
+// Certificates are those of the TLS listeners.
+func (c *Cluster) Certificates() *Certificates { return c.b.security() }
+
+// Fake returns the embedded cluster, for faults and controls that only kfake
+// has; nil on Apache Kafka.
+func (c *Cluster) Fake() *kfake.Cluster {
+	if f, ok := c.b.(*fakeCluster); ok {
+		return f.c
+	}
+	return nil
+}
+
+// ClientOpts are the options of a client that may do anything: seeds and, where
+// the cluster needs them, TLS and credentials.
+func (c *Cluster) ClientOpts() []kgo.Opt {
+	c.t.Helper()
+	l := c.b.admin()
+	opts := []kgo.Opt{kgo.SeedBrokers(c.b.addresses(l)...)}
+	if f, ok := c.b.(*fakeCluster); ok && f.net != nil {
+		opts = append(opts, kgo.Dialer(f.net.DialContext))
+	} else if l == TLS || l == MTLS || l == SASLTLS {
+		cfg, err := c.b.security().ClientConfig()
+		c.check(err)
+		opts = append(opts, kgo.DialTLSConfig(cfg))
+	}
+	if l == SASL || l == SASLTLS {
+		opts = append(opts, kgo.SASL(plain.Auth{User: AdminUser, Pass: AdminPassword}.AsMechanism()))
+	}
+	return opts
+}
+
+// Client returns a client with ClientOpts and opts, closed with the test.
+func (c *Cluster) Client(opts ...kgo.Opt) *kgo.Client {
+	c.t.Helper()
+	cl, err := kgo.NewClient(append(c.ClientOpts(), opts...)...)
+	c.check(err)
+	c.t.Cleanup(cl.Close)
+	return cl
+}
+
+// Admin returns an admin client for direct checks, closed with the test.
+func (c *Cluster) Admin() *kadm.Client {
+	c.t.Helper()
+	if c.adm == nil {
+		c.adm = kadm.NewClient(c.Client(kgo.MetadataMinAge(10 * time.Millisecond)))
+	}
+	return c.adm
+}
+
+// ID returns the cluster id that the brokers give.
+func (c *Cluster) ID() string {
+	c.t.Helper()
+	return c.metadata().Cluster
+}
+
+// Nodes returns the brokers' ids in ascending order.
+func (c *Cluster) Nodes() []int32 {
+	c.t.Helper()
+	return c.metadata().Brokers.NodeIDs()
+}
+
+func (c *Cluster) metadata() kadm.Metadata {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	md, err := c.Admin().BrokerMetadata(ctx)
+	c.check(err)
+	return md
+}
+
+// CreateTopic creates a topic with as many replicas as there are brokers, at
+// most three, and waits until every partition has a leader. It is deleted with
+// the test. Config values are topic settings such as cleanup.policy.
+func (c *Cluster) CreateTopic(topic string, partitions int32, configs map[string]string) {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	cfg := map[string]*string{}
+	for k, v := range configs {
+		cfg[k] = kadm.StringPtr(v)
+	}
+	replicas := int16(min(3, len(c.Nodes())))
+	resp, err := c.Admin().CreateTopic(ctx, partitions, replicas, cfg, topic)
+	c.check(errors.Join(err, resp.Err))
+	if c.rig.real {
+		c.t.Cleanup(func() { c.deleteQuietly(topic) })
+	}
+	c.waitLeaders(ctx, topic, int(partitions))
+}
+
+func (c *Cluster) deleteQuietly(topic string) {
+	ctx, cancel := c.context()
+	defer cancel()
+	cl, err := kadm.NewOptClient(c.ClientOpts()...)
+	c.check(err)
+	defer cl.Close()
+	if _, err = cl.DeleteTopic(ctx, topic); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		c.t.Errorf("cluster %s: delete topic %s after the test: %v", c.name, topic, err)
+	}
+}
+
+func (c *Cluster) waitLeaders(ctx context.Context, topic string, partitions int) {
+	c.t.Helper()
+	c.until(ctx, "leaders of "+topic, func() bool {
+		md, err := c.Admin().Metadata(ctx, topic)
+		if err != nil || len(md.Topics[topic].Partitions) != partitions {
+			return false
+		}
+		for _, p := range md.Topics[topic].Partitions {
+			if p.Err != nil || p.Leader < 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// AddPartitions raises the number of partitions of a topic to total.
+func (c *Cluster) AddPartitions(topic string, total int32) {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	resps, err := c.Admin().UpdatePartitions(ctx, int(total), topic)
+	c.check(err)
+	c.check(resps[topic].Err)
+	c.waitLeaders(ctx, topic, int(total))
+}
+
+// DeleteTopic deletes a topic and waits until the brokers no longer know it.
+func (c *Cluster) DeleteTopic(topic string) {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	resp, err := c.Admin().DeleteTopic(ctx, topic)
+	c.check(errors.Join(err, resp.Err))
+	c.until(ctx, "end of topic "+topic, func() bool {
+		md, err := c.Admin().Metadata(ctx, topic)
+		return err == nil && errors.Is(md.Topics[topic].Err, kerr.UnknownTopicOrPartition)
+	})
+}
+
+// DeleteRecords moves the log start of a partition to offset.
+func (c *Cluster) DeleteRecords(topic string, partition int32, offset int64) {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	var os kadm.Offsets
+	os.AddOffset(topic, partition, offset, -1)
+	resps, err := c.Admin().DeleteRecords(ctx, os)
+	c.check(err)
+	c.check(resps.Error())
+}
+
+// EndOffset returns a partition's high watermark.
+func (c *Cluster) EndOffset(topic string, partition int32) int64 {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	ends, err := c.Admin().ListEndOffsets(ctx, topic)
+	c.check(err)
+	o, _ := ends.Lookup(topic, partition)
+	c.check(o.Err)
+	return o.Offset
+}
+
+// HasTopic reports whether the topic exists; looking does not create it.
+func (c *Cluster) HasTopic(topic string) bool {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	md, err := c.Admin().ListTopicsWithInternal(ctx)
+	c.check(err)
+	return md.Has(topic)
+}
+
+// Commit sets a group's committed offset of a partition; the group must be empty.
+func (c *Cluster) Commit(group, topic string, partition int32, offset int64) {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	var os kadm.Offsets
+	os.AddOffset(topic, partition, offset, -1)
+	c.check(c.Admin().CommitAllOffsets(ctx, group, os))
+}
+
+// Committed returns a group's committed offset of a partition, -1 if there is none.
+func (c *Cluster) Committed(group, topic string, partition int32) int64 {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	os, err := c.Admin().FetchOffsets(ctx, group)
+	c.check(err)
+	o, ok := os.Lookup(topic, partition)
+	if !ok {
+		return -1
+	}
+	c.check(o.Err)
+	return o.At
+}
+
+// Leader returns the broker that leads a partition.
+func (c *Cluster) Leader(topic string, partition int32) int32 {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	md, err := c.Admin().Metadata(ctx, topic)
+	c.check(err)
+	return md.Topics[topic].Partitions[partition].Leader
+}
+
+// MoveLeader makes node the leader of a partition and waits until it is.
+func (c *Cluster) MoveLeader(topic string, partition, node int32) {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	if f := c.Fake(); f != nil {
+		c.check(f.MoveTopicPartition(topic, partition, node))
+		return
+	}
+	md, err := c.Admin().Metadata(ctx, topic)
+	c.check(err)
+	replicas := slices.DeleteFunc(md.Topics[topic].Partitions[partition].Replicas, func(n int32) bool { return n == node })
+	var req kadm.AlterPartitionAssignmentsReq
+	req.Assign(topic, partition, append([]int32{node}, replicas...))
+	resps, err := c.Admin().AlterPartitionAssignments(ctx, req)
+	c.check(err)
+	c.check(resps.Error())
+	set := kadm.TopicsSet{}
+	set.Add(topic, partition)
+	c.until(ctx, "new leader of "+topic, func() bool {
+		if c.Leader(topic, partition) == node {
+			return true
+		}
+		_, err := c.Admin().ElectLeaders(ctx, kadm.ElectPreferredReplica, set)
+		c.check(err)
+		return false
+	})
+}
+
+// CreateACLs adds ACLs, such as
+//
+//	kadm.NewACLs().Deny("User:app").Topics(topic).Operations(kadm.OpRead).ResourcePatternType(kadm.ACLPatternLiteral)
+//
+// They are removed with the test. A principal of the SASL listeners is
+// User:name, of MTLS User:CN=client.
+func (c *Cluster) CreateACLs(b *kadm.ACLBuilder) {
+	c.t.Helper()
+	ctx, cancel := c.context()
+	defer cancel()
+	resps, err := c.Admin().CreateACLs(ctx, b)
+	c.check(err)
+	for _, r := range resps {
+		c.check(r.Err)
+	}
+	c.t.Cleanup(func() {
+		ctx, cancel := c.context()
+		defer cancel()
+		cl, err := kadm.NewOptClient(c.ClientOpts()...)
+		c.check(err)
+		defer cl.Close()
+		// A delete filter must name hosts; an empty list matches every one.
+		_, err = cl.DeleteACLs(ctx, b.AllowHosts().DenyHosts())
+		if err != nil && c.rig.real {
+			c.t.Errorf("cluster %s: delete ACLs after the test: %v", c.name, err)
+		}
+	})
+}
+
+// Kill9 ends a broker at once, as a power cut would, and brings it back at the
+// end of the test if Restart did not. An embedded broker drops its connections,
+// refuses new ones and keeps its data; its partitions keep their leader, so use
+// MoveLeader where there are several brokers.
+func (c *Cluster) Kill9(node int32) {
+	c.t.Helper()
+	c.check(c.b.kill(node))
+	c.t.Cleanup(func() { c.check(c.b.restart(node)) })
+}
+
+// Restart brings a killed broker back on the same ports and waits until it
+// answers. It does nothing to a broker that runs.
+func (c *Cluster) Restart(node int32) {
+	c.t.Helper()
+	c.check(c.b.restart(node))
+}
+
+// Pause stops a broker from answering: connections stay open, new ones are
+// taken and lie there. It goes on at the end of the test if Continue was not
+// called.
+func (c *Cluster) Pause(node int32) {
+	c.t.Helper()
+	c.check(c.b.pause(node))
+	c.t.Cleanup(func() { c.check(c.b.resume(node)) })
+}
+
+// Continue lets a paused broker go on.
+func (c *Cluster) Continue(node int32) {
+	c.t.Helper()
+	c.check(c.b.resume(node))
+}
+
+// context outlives the test's own context, so that clean-up can use it.
+func (c *Cluster) context() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(c.t.Context()), patience)
+}
+
+func (c *Cluster) check(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatalf("cluster %s: %v", c.name, err)
+	}
+}
+
+// until polls cond until it holds; ctx's end fails the test.
+func (c *Cluster) until(ctx context.Context, what string, cond func() bool) {
+	c.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-ctx.Done():
+			c.t.Fatalf("cluster %s: waited for %s: %v", c.name, what, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,13 @@
+package kafkatest
+
+import "github.com/twmb/franz-go/pkg/kversion"
+
+// maxMessageBytes is message.max.bytes of every cluster: records of tens of
+// megabytes must be possible.
+const maxMessageBytes = 64 << 20
+
+func produceByName() *kversion.Versions {
+	v := kversion.Stable()
+	v.SetMaxKeyVersion(0, 12)
+	return v
+}

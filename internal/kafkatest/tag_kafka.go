@@ -1,0 +1,5 @@
+//go:build kafka
+
+package kafkatest
+
+const builtForKafka = true
