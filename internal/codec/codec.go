@@ -1,0 +1,120 @@
+// Package codec turns stored keys and values into values that can be shown:
+// text, JSON, numbers, MessagePack, CBOR. It knows bytes and their encodings;
+// it must not know where a value is shown, nor read or write anything.
+package codec
+
+import (
+	"strings"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/record"
+)
+
+// Decoder decodes stored keys or values. It is safe for use by several
+// goroutines at once.
+//
+// Decode of nil is a Value of kind Null. It may append to dst, and returns dst
+// for the next call: the Value's bytes are a part of raw or of dst, so they
+// live as long as both do. When raw is not what the decoder expects, the
+// Value holds raw itself (kind Text or Binary) and its Err says why; bytes
+// left over behind a decoded value are such an error.
+type Decoder interface {
+	Decode(dst, raw []byte) (record.Value, []byte)
+}
+
+// Auto is the name of the decoder that is used where none is chosen.
+const Auto = "auto"
+
+// decodeFunc makes a Decoder of a function that is never called with nil. The
+// function may leave the Value empty but for Err: the stored bytes are filled in.
+type decodeFunc func(dst, raw []byte) (record.Value, []byte)
+
+// Decode implements Decoder.
+func (f decodeFunc) Decode(dst, raw []byte) (record.Value, []byte) {
+	if raw == nil {
+		return record.Value{}, dst
+	}
+	v, grown := f(dst, raw)
+	if v.Err != nil {
+		stored := plain(raw)
+		stored.Err = v.Err
+		return stored, dst
+	}
+	return v, grown
+}
+
+// decoders is ordered as messages list it; synonyms follow their name.
+var decoders = []struct {
+	name     string
+	synonyms []string
+	decode   decodeFunc
+}{
+	{Auto, nil, decodeAuto},
+	{"raw", []string{"bytes"}, decodeRaw},
+	{"string", []string{"str", "text"}, decodeString},
+	{"json", nil, decodeJSON},
+	{"hex", nil, decodeHex},
+	{"base64", nil, decodeBase64},
+	{"msgpack", []string{"messagepack"}, decodeMsgpack},
+	{"cbor", nil, decodeCBOR},
+	{"uuid", nil, decodeUUID},
+	{"int8", nil, decodeInt(1)},
+	{"int16", []string{"short"}, decodeInt(2)},
+	{"int32", []string{"int", "integer"}, decodeInt(4)},
+	{"int64", []string{"long"}, decodeInt(8)},
+	{"uint8", nil, decodeUint(1)},
+	{"uint16", nil, decodeUint(2)},
+	{"uint32", nil, decodeUint(4)},
+	{"uint64", nil, decodeUint(8)},
+	{"float32", []string{"float"}, decodeFloat32},
+	{"float64", []string{"double"}, decodeFloat64},
+}
+
+// schemaDecoders need a schema from a registry or a file.
+var schemaDecoders = []string{"avro", "protobuf", "jsonschema"}
+
+// Names lists the decoders that New knows, without synonyms.
+func Names() []string {
+	names := make([]string, len(decoders))
+	for i, d := range decoders {
+		names[i] = d.name
+	}
+	return names
+}
+
+// New returns the decoder of that name or synonym. An unknown name is an error
+// of kind fault.Usage.
+func New(name string) (Decoder, error) {
+	for _, d := range decoders {
+		if d.name == name {
+			return d.decode, nil
+		}
+		for _, synonym := range d.synonyms {
+			if synonym == name {
+				return d.decode, nil
+			}
+		}
+	}
+	return nil, unknown(name)
+}
+
+func unknown(name string) error {
+	for _, s := range schemaDecoders {
+		if s == name {
+			return fault.New(fault.Usage, "the decoder %s is not in this version", name).
+				WithHint("decoders: %s", strings.Join(Names(), ", "))
+		}
+	}
+	err := fault.New(fault.Usage, "unknown decoder %q; decoders are %s", name, strings.Join(Names(), ", "))
+	var words []string
+	for _, d := range decoders {
+		words = append(append(words, d.name), d.synonyms...)
+	}
+	switch near := fault.Nearest(strings.ToLower(name), words); {
+	case near != "":
+		return err.WithHint("did you mean %s?", near)
+	case strings.ContainsAny(name, "<>$"):
+		return err.WithHint("kcat's pack strings are templates here, as in -f '%%v{unpack{%s}}\\n'", name)
+	}
+	return err
+}

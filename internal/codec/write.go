@@ -1,0 +1,83 @@
+package codec
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"time"
+)
+
+// appendFloat writes the shortest number that reads back as f, which has that
+// many bits. JSON has no number for NaN and the infinities: they are the
+// strings "NaN", "Infinity" and "-Infinity".
+func appendFloat(dst []byte, f float64, bits int) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, `"NaN"`...)
+	case math.IsInf(f, 1):
+		return append(dst, `"Infinity"`...)
+	case math.IsInf(f, -1):
+		return append(dst, `"-Infinity"`...)
+	}
+	format := byte('f')
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, f, format, -1, bits)
+}
+
+// appendString writes s, which is valid UTF-8, as a JSON string.
+func appendString(dst, s []byte) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(dst, '"')
+	done := 0
+	for i, c := range s {
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[done:i]...)
+		done = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		}
+	}
+	return append(append(dst, s[done:]...), '"')
+}
+
+// appendBytes writes b as a JSON string in base64.
+func appendBytes(dst, b []byte) []byte {
+	dst = append(dst, '"')
+	dst = base64.StdEncoding.AppendEncode(dst, b)
+	return append(dst, '"')
+}
+
+// appendTime writes a point in time as a JSON string in RFC 3339, UTC; ok is
+// false, and nothing written, outside the years 0 to 9999 that it can express.
+func appendTime(dst []byte, seconds, nanos int64) (_ []byte, ok bool) {
+	const yearZero, yearTenThousand = -62167219200, 253402300800
+	if seconds < yearZero || seconds >= yearTenThousand || nanos < 0 || nanos > 999_999_999 {
+		return dst, false
+	}
+	dst = append(dst, '"')
+	dst = time.Unix(seconds, nanos).UTC().AppendFormat(dst, time.RFC3339Nano)
+	return append(dst, '"'), true
+}
+
+// keyAsString rewrites the JSON text at dst[start:], an object's key, as a
+// string when it is none: JSON allows no other keys.
+func keyAsString(dst []byte, start int) []byte {
+	if dst[start] == '"' {
+		return dst
+	}
+	text := append([]byte(nil), dst[start:]...)
+	return appendString(dst[:start], text)
+}
