@@ -1,0 +1,157 @@
+package spec
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/record"
+)
+
+// Offsets holds the values of a repeatable -o flag: a range for every split,
+// and ranges for some. The zero Offsets holds none.
+type Offsets struct {
+	all   Range
+	given bool
+	some  map[scope]Range
+}
+
+// scope names partitions; an empty cluster or topic stands for any.
+type scope struct {
+	cluster   string
+	topic     string
+	partition int32
+}
+
+// ParseOffsets reads the values of -o in their order, each a spec or
+// [cluster/][topic:]partition=SPEC; several may share one value, parted by
+// commas. Of two values for the same partitions the later holds.
+func ParseOffsets(values []string, now time.Time) (Offsets, error) {
+	var o Offsets
+	for _, value := range values {
+		if err := o.addList(value, now); err != nil {
+			return Offsets{}, err
+		}
+	}
+	return o, nil
+}
+
+// addList takes value apart at its commas, unless that leaves something that
+// is no spec: a group's name may hold commas too.
+func (o *Offsets) addList(value string, now time.Time) error {
+	var list []entry
+	for part := range strings.SplitSeq(value, ",") {
+		e, err := parseEntry(part, now)
+		if err != nil {
+			list = nil
+			break
+		}
+		list = append(list, e)
+	}
+	if list == nil {
+		e, err := parseEntry(value, now)
+		if err != nil {
+			return err
+		}
+		list = []entry{e}
+	}
+	for _, e := range list {
+		o.set(e)
+	}
+	return nil
+}
+
+func (o *Offsets) set(e entry) {
+	if !e.scoped {
+		o.all, o.given = e.what, true
+		return
+	}
+	if o.some == nil {
+		o.some = map[scope]Range{}
+	}
+	o.some[e.scope] = e.what
+}
+
+// For returns the range for a split: the one with the most specific scope, and
+// false if no value speaks of it.
+func (o Offsets) For(s record.Split) (Range, bool) {
+	for _, sc := range []scope{
+		{s.Cluster, s.Topic, s.Partition},
+		{"", s.Topic, s.Partition},
+		{s.Cluster, "", s.Partition},
+		{"", "", s.Partition},
+	} {
+		if r, ok := o.some[sc]; ok {
+			return r, true
+		}
+	}
+	return o.all, o.given
+}
+
+// Given reports whether there is any value at all.
+func (o Offsets) Given() bool { return o.given || len(o.some) > 0 }
+
+// Default returns the range that holds for every split without one of its own,
+// and false if there is none.
+func (o Offsets) Default() (Range, bool) { return o.all, o.given }
+
+// Ranges returns every range, so that a caller can ask what they all need:
+// an end, a stored position, a group.
+func (o Offsets) Ranges() []Range {
+	var list []Range
+	if o.given {
+		list = append(list, o.all)
+	}
+	for _, r := range o.some {
+		list = append(list, r)
+	}
+	return list
+}
+
+type entry struct {
+	scope  scope
+	scoped bool
+	what   Range
+}
+
+func parseEntry(text string, now time.Time) (entry, error) {
+	left, right, ok := strings.Cut(text, "=")
+	if !ok {
+		r, err := Parse(text, now)
+		return entry{what: r}, err
+	}
+	sc, ok := parseScope(left)
+	if !ok {
+		// A group's name may hold a "=" as well.
+		if r, err := Parse(text, now); err == nil {
+			return entry{what: r}, nil
+		}
+		return entry{}, fault.New(fault.Usage, "%q: %q names no partition", text, left).
+			WithHint("[CLUSTER/][TOPIC:]PARTITION=SPEC, such as 0=start or east/orders:3=@-1h")
+	}
+	r, err := Parse(right, now)
+	return entry{scope: sc, scoped: true, what: r}, err
+}
+
+func parseScope(text string) (scope, bool) {
+	var sc scope
+	if cluster, rest, ok := strings.Cut(text, "/"); ok {
+		if cluster == "" {
+			return scope{}, false
+		}
+		sc.cluster, text = cluster, rest
+	}
+	if topic, rest, ok := strings.Cut(text, ":"); ok {
+		if topic == "" || strings.Contains(topic, "/") {
+			return scope{}, false
+		}
+		sc.topic, text = topic, rest
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || !allDigits(text) {
+		return scope{}, false
+	}
+	sc.partition = int32(n)
+	return sc, true
+}
