@@ -1,0 +1,64 @@
+# What a contributor runs. Only Go is needed for build, demo and test; test-kafka
+# and bench also take Java 17 or later and Maven, bench takes kcat too.
+
+GO       ?= go
+KCM      ?= bin/kcm
+FUZZTIME ?= 10s
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X github.com/kcm-cli/kcm/cmd.version=$(VERSION)
+
+GOLANGCI_VERSION   := v2.15.0
+GORELEASER_VERSION := v2.15.4
+TOOLS      := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kcm-tools
+GOLANGCI   := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+GORELEASER := $(TOOLS)/goreleaser-$(GORELEASER_VERSION)/goreleaser
+
+RACE ?=
+ifneq ($(RACE),)
+# Without the option every program that a script runs waits a second at its end.
+test: export GORACE = atexit_sleep_ms=10
+RACEFLAG := -race
+endif
+
+.PHONY: build demo test test-kafka fuzz lint release-check generate bench tools clean help
+
+build: ## build bin/kcm
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/kcm .
+
+demo: build ## two embedded clusters, one stream over both
+	@PATH="$(CURDIR)/bin:$$PATH" sh docs/demo.sh
+
+test: ## all tests on embedded clusters; RACE=1 adds the race detector
+	$(GO) test $(RACEFLAG) ./...
+
+test-kafka: ## the tests that also run on Apache Kafka, on Apache Kafka
+	.ci/test-kafka
+
+fuzz: ## every fuzz target for FUZZTIME each
+	.ci/fuzz $(FUZZTIME)
+
+lint: $(GOLANGCI) ## the linters and the formatter
+	$(GOLANGCI) run ./...
+
+release-check: $(GORELEASER) ## the release configuration
+	$(GORELEASER) check
+
+generate: ## completions and other generated files
+	$(GO) generate ./...
+
+bench: build ## compare with kcat, the console consumer and a bare kgo loop; BENCH='-runs 3 -out FILE'
+	$(GO) test -tags kafka -count 1 -timeout 90m -run '^TestCompare$$' -v ./bench -args -- -kcm $(abspath $(KCM)) $(BENCH)
+
+tools: $(GOLANGCI) $(GORELEASER) ## build the pinned tools, once, outside the checkout
+
+$(GOLANGCI):
+	GOFLAGS= GOBIN=$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+$(GORELEASER):
+	GOFLAGS= GOBIN=$(@D) $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+
+clean: ## remove what was built
+	rm -rf bin dist manpages kcm
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "  %-14s %s\n", $$1, $$2}'
