@@ -1,0 +1,257 @@
+package kafkatest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startPatience covers the start of three brokers on a busy two-core machine.
+const startPatience = 2 * time.Minute
+
+// kafkaCluster is a cluster of real brokers.
+type kafkaCluster struct {
+	mu      sync.Mutex
+	brokers []*broker // broker i has node id i+1
+	certs   *Certificates
+}
+
+// binary holds what this test binary has running. Brokers belong to the process
+// and not to a test, so there is one of it.
+var binary struct {
+	mu       sync.Mutex
+	run      *runDir
+	clusters map[string]*kafkaCluster
+}
+
+// sharedKafka returns the binary's cluster of that name, starting it if needed.
+func sharedKafka(t testing.TB, name string, brokers int) backend {
+	t.Helper()
+	binary.mu.Lock()
+	defer binary.mu.Unlock()
+	if k := binary.clusters[name]; k != nil {
+		return k
+	}
+	k, err := startKafka(t.Context(), name, Options{Brokers: brokers})
+	if err != nil {
+		t.Fatalf("cluster %s: %v", name, err)
+	}
+	if binary.clusters == nil {
+		binary.clusters = map[string]*kafkaCluster{}
+	}
+	binary.clusters[name] = k
+	return k
+}
+
+func startOwnKafka(t testing.TB, name string, opts Options) backend {
+	t.Helper()
+	binary.mu.Lock()
+	defer binary.mu.Unlock()
+	k, err := startKafka(t.Context(), name, opts)
+	if err != nil {
+		t.Fatalf("cluster %s: %v", name, err)
+	}
+	t.Cleanup(k.end)
+	return k
+}
+
+// endKafka ends every shared broker and removes their data.
+func endKafka() {
+	binary.mu.Lock()
+	defer binary.mu.Unlock()
+	for _, k := range binary.clusters {
+		k.end()
+	}
+	binary.clusters = nil
+	if binary.run != nil {
+		binary.run.remove()
+		binary.run = nil
+	}
+}
+
+// runJava runs a program on Kafka's class path and returns its standard output.
+func runJava(t testing.TB, stdin []byte, args ...string) string {
+	t.Helper()
+	run, err := openRun(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), startPatience)
+	defer cancel()
+	args = append([]string{
+		"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=error", "-cp", run.in.classpath,
+	}, args...)
+	out, err := output(ctx, bytes.NewReader(stdin), t.TempDir(), run.in.java, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// openRun returns the binary's run directory, made on first use.
+func openRun(ctx context.Context) (*runDir, error) {
+	binary.mu.Lock()
+	defer binary.mu.Unlock()
+	return openRunLocked(ctx)
+}
+
+func openRunLocked(ctx context.Context) (*runDir, error) {
+	if binary.run != nil {
+		return binary.run, nil
+	}
+	run, err := newRunDir(ctx)
+	if err != nil {
+		return nil, err
+	}
+	binary.run = run
+	return run, nil
+}
+
+// startKafka starts a cluster and waits until it answers; binary.mu is held. A
+// port that somebody took between the choice and the start is tried again.
+func startKafka(ctx context.Context, name string, opts Options) (*kafkaCluster, error) {
+	run, err := openRunLocked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		k, err := run.start(ctx, name, opts)
+		if err == nil || !strings.Contains(err.Error(), "Address already in use") {
+			return k, err
+		}
+	}
+}
+
+func (r *runDir) start(ctx context.Context, name string, opts Options) (*kafkaCluster, error) {
+	k, err := r.prepare(name, opts)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for _, b := range k.brokers {
+		err = errors.Join(err, b.start())
+	}
+	for _, b := range k.brokers {
+		if err == nil {
+			err = b.ready(ctx, len(k.brokers))
+		}
+	}
+	if err != nil {
+		k.end()
+		return nil, err
+	}
+	return k, nil
+}
+
+// prepare chooses ports and writes every broker's files.
+func (r *runDir) prepare(name string, opts Options) (*kafkaCluster, error) {
+	n := max(1, opts.Brokers)
+	each := len(listeners())
+	ports, err := freePorts(n * each)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]placement, n)
+	var voters []string
+	for i := range places {
+		p := placement{node: int32(i) + 1, brokers: n, ports: map[Listener]int{}, keystore: r.keystore, ca: r.certs.CA} //nolint:gosec // a handful
+		for j, l := range listeners() {
+			p.ports[l.name] = ports[i*each+j]
+		}
+		voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", p.node, p.ports[controller]))
+		places[i] = p
+	}
+	k := &kafkaCluster{certs: r.certs}
+	clusterID := kafkaID()
+	for _, p := range places {
+		if p.dir, err = os.MkdirTemp(r.dir, fmt.Sprintf("%s-%d-", name, p.node)); err != nil {
+			return nil, err
+		}
+		p.voters = voters
+		b, err := newBroker(r.in, p.dir, p.node, clusterID, serverProperties(p, opts.Config))
+		if err != nil {
+			return nil, err
+		}
+		b.ports, b.argv = p.ports, r.in.argv(opts)
+		k.brokers = append(k.brokers, b)
+	}
+	return k, nil
+}
+
+// argv is the broker's command line, for its own directory.
+func (in *install) argv(opts Options) []string {
+	heap := opts.Heap
+	if heap == "" {
+		heap = "768m"
+	}
+	argv := []string{in.java, "-Xmx" + heap, "-XX:-UsePerfData", "-Dlog4j2.configurationFile=log4j2.properties"}
+	if !opts.Optimised {
+		argv = append(argv, "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+	}
+	return append(argv, "-cp", in.classpath, "kafka.Kafka", "server.properties")
+}
+
+func (k *kafkaCluster) addresses(l Listener) []string {
+	var addrs []string
+	for _, b := range k.brokers {
+		addrs = append(addrs, b.address(l))
+	}
+	return addrs
+}
+
+func (k *kafkaCluster) admin() Listener         { return Plaintext }
+func (k *kafkaCluster) security() *Certificates { return k.certs }
+
+// end kills every broker: their data is thrown away anyway.
+func (k *kafkaCluster) end() {
+	for _, b := range k.brokers {
+		if b.p != nil {
+			b.p.kill()
+		}
+		_ = os.RemoveAll(filepath.Join(b.dir, "data"))
+	}
+}
+
+func (k *kafkaCluster) at(node int32, do func(*broker) error) error {
+	if node < 1 || int(node) > len(k.brokers) {
+		return fmt.Errorf("there is no broker %d", node)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return do(k.brokers[node-1])
+}
+
+func (k *kafkaCluster) kill(node int32) error {
+	return k.at(node, func(b *broker) error { b.p.kill(); return nil })
+}
+
+func (k *kafkaCluster) restart(node int32) error {
+	return k.at(node, func(b *broker) error {
+		if b.p.running() {
+			return nil
+		}
+		if err := b.start(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), startPatience) //nolint:forbidigo // clean-up, which no test's context covers
+		defer cancel()
+		return b.ready(ctx, 1)
+	})
+}
+
+func (k *kafkaCluster) pause(node int32) error {
+	return k.at(node, func(b *broker) error { return b.signal(syscall.SIGSTOP) })
+}
+
+func (k *kafkaCluster) resume(node int32) error {
+	return k.at(node, func(b *broker) error { return b.signal(syscall.SIGCONT) })
+}
