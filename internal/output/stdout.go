@@ -1,0 +1,66 @@
+package output
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+)
+
+// ErrClosedPipe is returned by Stdout when nobody reads any more. It ends a run
+// quietly and is no failure.
+var ErrClosedPipe = errors.New("standard output was closed")
+
+// Stdout writes to the standard output, each Write in full or not at all well.
+// It is safe for use by several goroutines at once.
+//
+// In a Go program a write to a closed pipe on descriptor 1 raises SIGPIPE,
+// which ends the process unless the program listens for that signal: call
+// signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) at start.
+// signal.Ignore would be handed on to child processes.
+type Stdout struct {
+	mu  sync.Mutex
+	w   io.Writer
+	err error // the first failure; it stays
+}
+
+// NewStdout makes a Stdout that writes to w without a buffer.
+func NewStdout(w io.Writer) *Stdout { return &Stdout{w: w} }
+
+// Write writes all of b. Its errors are ErrClosedPipe or of kind fault.Failed,
+// and once there was one it is returned by every call.
+func (s *Stdout) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := 0
+	for done < len(b) && s.err == nil {
+		n, err := s.w.Write(b[done:])
+		done += n
+		switch {
+		case errors.Is(err, syscall.EAGAIN):
+			// Another program has made the pipe that we share non-blocking.
+			time.Sleep(time.Millisecond)
+		case err != nil:
+			s.err = writeError(err)
+		case n == 0:
+			s.err = writeError(io.ErrShortWrite)
+		}
+	}
+	return done, s.err
+}
+
+func writeError(err error) error {
+	if isClosedPipe(err) {
+		return ErrClosedPipe
+	}
+	// The path of standard output says nothing to the user.
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err
+	}
+	return fault.New(fault.Failed, "cannot write to standard output: %w", err)
+}
+
