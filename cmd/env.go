@@ -1,0 +1,79 @@
+// Package cmd is kcm's surface: commands, flags, help, wiring and exit codes,
+// one file a command. It holds no Kafka logic, and nothing below it knows
+// cobra.
+package cmd
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/kcm-cli/kcm/internal/settings"
+)
+
+// Env is the world that a command sees. Tests make their own; System returns
+// the process's.
+type Env struct {
+	Stdin  io.Reader
+	Stdout io.Writer // data only
+	Stderr io.Writer // everything else
+
+	// StdinTerminal, StdoutTerminal and StderrTerminal say which of them a
+	// person looks at.
+	StdinTerminal  bool
+	StdoutTerminal bool
+	StderrTerminal bool
+
+	// LookupEnv reads an environment variable, as os.LookupEnv.
+	LookupEnv func(name string) (string, bool)
+	// Environ lists the environment, as os.Environ, for commands that start
+	// other programs.
+	Environ func() []string
+	// Now reads the clock.
+	Now func() time.Time
+	// GOOS is the operating system whose habits hold.
+	GOOS string
+	// Signals delivers the signals that ask kcm to stop, and a function that
+	// ends the delivery; nil for none.
+	Signals func() (<-chan os.Signal, func())
+
+	run *run
+}
+
+// run is what one invocation learns on its way to its command.
+type run struct {
+	globals  globals
+	settings *settings.Settings
+	notices  *Notices
+	started  bool // a command's own code has begun
+}
+
+// System returns the world of the process.
+func System() *Env {
+	return &Env{
+		Stdin:          os.Stdin,
+		Stdout:         os.Stdout,
+		Stderr:         os.Stderr,
+		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
+		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		LookupEnv:      os.LookupEnv,
+		Environ:        os.Environ,
+		Now:            time.Now,
+		GOOS:           runtime.GOOS,
+		Signals:        systemSignals,
+	}
+}
+
+// Getenv returns an environment variable, "" when it is not set.
+func (e *Env) Getenv(name string) string {
+	value, _ := e.LookupEnv(name)
+	return value
+}
+
+// stopSignals are the signals that ask a run to end.
+var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}

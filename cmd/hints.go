@@ -1,0 +1,205 @@
+package cmd
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/settings"
+)
+
+// verbs says what to type for the commands of other tools. A text that ends in
+// a full stop answers by itself.
+var verbs = map[string]string{
+	"tail":      "kcm consume STREAM follows a stream; --tail N begins with its last N records",
+	"follow":    "kcm consume STREAM",
+	"logs":      "kcm consume STREAM",
+	"read":      "kcm consume STREAM",
+	"cat":       "kcm consume STREAM -o start -e",
+	"ls":        "kcm describe lists the streams",
+	"list":      "kcm describe lists the streams",
+	"get":       "kcm describe, such as kcm describe topics",
+	"show":      "kcm describe, such as kcm describe stream NAME",
+	"streams":   "kcm describe streams",
+	"stream":    "kcm describe stream NAME",
+	"clusters":  "kcm describe clusters",
+	"cluster":   "kcm describe cluster NAME",
+	"topics":    "kcm describe topics; kcm creates, alters and deletes no topics",
+	"topic":     "kcm describe topic NAME; kcm creates, alters and deletes no topics",
+	"groups":    "kcm describe groups",
+	"group":     "kcm describe group NAME",
+	"lag":       "kcm describe group NAME; there is no command for lag in this version",
+	"produce":   "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
+	"producer":  "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
+	"acl":       "kcm leaves access control to the tools of each cluster, such as kafka-acls",
+	"acls":      "kcm leaves access control to the tools of each cluster, such as kafka-acls",
+	"schemas":   "kcm describe schema NAME",
+	"schema":    "kcm describe schema NAME",
+	"registry":  "kcm describe schema NAME",
+	"offsets":   "kcm describe group NAME shows a group's offsets",
+	"migrate":   "",
+	"mirror":    "",
+	"consumer":  "kcm consume STREAM",
+	"subscribe": "kcm consume STREAM",
+	"metadata":  "kcm describe; kcm help metadata explains the file",
+}
+
+// planned are the commands that other versions have.
+var planned = []string{"offsets", "migrate"}
+
+// noCommand refuses arguments of kcm itself, which are commands that it does
+// not have.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return unknownCommand(cmd, args[0])
+}
+
+func unknownCommand(cmd *cobra.Command, word string) error {
+	err := fault.New(fault.Usage, "there is no command %s", word)
+	if slices.Contains(planned, word) {
+		err = fault.New(fault.Usage, "%s is not in this version", word)
+	}
+	hint, known := verbs[word]
+	switch near := cmd.SuggestionsFor(word); {
+	case known && hint != "":
+		return err.WithHint("%s", hint)
+	case !known && len(near) > 0:
+		return err.WithHint("did you mean %s?", joinWords(near))
+	case known:
+		return err
+	default:
+		return err.WithHint("kcm help lists the commands")
+	}
+}
+
+// flags says what to type for the flags of other tools, for every command.
+var flagHints = map[string]string{
+	"C": "kcm consume STREAM",
+	"L": "kcm describe",
+	"P": "kcm does not write records of its own",
+	"Q": "there is no look-up of offsets in this version",
+	"F": "put the file's name under propertiesFile: in the metadata, or give its lines with -X",
+	"K": "-f FORMAT writes keys, such as -f '%k %v\\n'; --delimiter sets what ends a record",
+	"D": "--delimiter S, or a template with -f",
+	"Z": "--null TEXT sets what stands for null",
+	"u": "-u is not needed: output is flushed whenever the next read would wait",
+	"E": "not needed: a record that cannot be decoded does not end the run",
+	"A": "kcm describe",
+	"O": "-f json writes JSON",
+
+	"output":              "-f json writes JSON",
+	"out":                 "stdout can be redirected to a file",
+	"from-beginning":      "-o start",
+	"beginning":           "-o start",
+	"bootstrap-server":    "-b HOST:PORT",
+	"bootstrap-servers":   "-b HOST:PORT",
+	"broker":              "-b HOST:PORT",
+	"brokers":             "-b HOST:PORT",
+	"max-messages":        "-n N",
+	"count":               "-n N",
+	"limit":               "-n N",
+	"lines":               "--tail N",
+	"partition":           "-p N",
+	"property":            "-X KEY=VALUE",
+	"consumer-property":   "-X KEY=VALUE",
+	"consumer.config":     "-X KEY=VALUE, or propertiesFile: in the metadata",
+	"command-config":      "-X KEY=VALUE, or propertiesFile: in the metadata",
+	"timeout-ms":          "--timeout DURATION",
+	"isolation-level":     "--read-committed",
+	"schema-registry":     "--registry [CLUSTER=]URL",
+	"schema-registry-url": "--registry [CLUSTER=]URL",
+	"context":             "-c CLUSTER chooses a cluster",
+	"profile":             "-m FILE chooses the metadata",
+	"include":             "-r PATTERN takes streams by name",
+	"whitelist":           "-r PATTERN takes streams by name",
+	"formatter":           "-f FORMAT",
+	"use-schema-registry": "not needed: values in a registry's frame are decoded by themselves",
+	"read-uncommitted":    "not needed: it is the default",
+	"until-end":           "-e",
+	"json":                "-f json",
+	"describe":            "kcm describe",
+	"list":                "kcm describe",
+}
+
+// flagError gives pflag's errors a usage kind and a hint.
+func flagError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	if args := cmd.Flags().Args(); !cmd.HasParent() && len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	name := ""
+	unknown, isUnknown := errors.AsType[*pflag.NotExistError](err)
+	if isUnknown {
+		name = unknown.GetSpecifiedName()
+		if short := unknown.GetSpecifiedShortnames(); short != "" {
+			name = short[:1]
+		}
+	}
+	e := fault.New(fault.Usage, "%w", err)
+	switch hint, ok := flagHints[name]; {
+	case isUnknown && ok:
+		return e.WithHint("%s", hint)
+	case isUnknown && len(name) > 1:
+		if near := nearestFlag(cmd, name); near != "" {
+			return e.WithHint("did you mean --%s?", near)
+		}
+	}
+	return e.WithHint("%s --help", cmd.CommandPath())
+}
+
+// nearestFlag returns the flag whose name begins like name or holds it.
+func nearestFlag(cmd *cobra.Command, name string) string {
+	near := ""
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || near != "" {
+			return
+		}
+		if strings.HasPrefix(f.Name, name) || strings.HasPrefix(name, f.Name) || settings.Distance(name, f.Name) <= 2 {
+			near = f.Name
+		}
+	})
+	return near
+}
+
+// argumentHint looks at the values of consume's flags for the habits of other
+// tools whose letters mean something else here.
+func argumentHint(cmd *cobra.Command) string {
+	if cmd == nil || cmd.Name() != "consume" {
+		return ""
+	}
+	value := func(name string) string {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			return strings.Trim(f.Value.String(), "[]")
+		}
+		return ""
+	}
+	changed := func(name string) bool { return cmd.Flags().Changed(name) }
+	args := cmd.Flags().Args()
+	isURL := func(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
+	switch {
+	case changed("cluster") && isNumber(value("cluster")):
+		return "-c is a cluster; -n " + value("cluster") + " limits the number of records"
+	case value("offset") == "json":
+		return "-o is where to start; -f json writes JSON"
+	case changed("regex") && slices.ContainsFunc(args, isURL):
+		return "-r makes names patterns; --registry URL is the schema registry"
+	case changed("format") && len(args) == 0:
+		return "-f is the format; following is the default"
+	case changed("topic") && len(args) == 0:
+		return "-t narrows what streams select; kcm consume " + value("topic") + " reads it"
+	default:
+		return ""
+	}
+}
+
+func isNumber(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}

@@ -1,0 +1,171 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/settings"
+)
+
+// withoutSettings is the annotation of commands that run whatever state the
+// config file is in.
+const withoutSettings = "kcm_without_settings"
+
+// prepare settles the flags of cmd from the environment and the config file.
+// It runs before every command.
+func prepare(env *Env, cmd *cobra.Command) error {
+	if cmd.Annotations[withoutSettings] != "" || !cmd.HasParent() {
+		return nil
+	}
+	s, err := settings.Load(settings.Options{
+		Flags:      describeFlags(cmd),
+		ConfigFile: env.run.globals.config,
+		Getenv:     env.Getenv,
+		GOOS:       env.GOOS,
+	})
+	if err != nil {
+		return err
+	}
+	env.run.settings = s
+	if err := apply(s, cmd); err != nil {
+		return err
+	}
+	g := &env.run.globals
+	if err := oneOf("--color", g.color, "auto", "always", "never"); err != nil {
+		return err
+	}
+	env.run.notices = newNotices(env, noticeStyle{
+		json:      styleOf(cmd, nil) == errorProgress,
+		quiet:     g.quiet,
+		verbosity: g.verbosity,
+	})
+	return nil
+}
+
+// describeFlags puts every flag of every command in neutral words: the file is
+// checked as a whole, whichever command runs.
+func describeFlags(cmd *cobra.Command) []settings.Flag {
+	var list []settings.Flag
+	root := cmd.Root()
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { list = appendFlag(list, "", f, true) })
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			sub.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+				list = appendFlag(list, commandPath(sub), f, sub == cmd)
+			})
+			walk(sub)
+		}
+	}
+	walk(root)
+	return list
+}
+
+// commandPath is the command's words without kcm.
+func commandPath(cmd *cobra.Command) string {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	return path
+}
+
+func appendFlag(list []settings.Flag, command string, f *pflag.Flag, running bool) []settings.Flag {
+	if f.Hidden || f.Name == "help" || f.Name == "version" || command == "" && f.Name == "config" {
+		return list
+	}
+	fl := settings.Flag{
+		Command: command,
+		Name:    f.Name,
+		Given:   running && f.Changed,
+		Default: f.DefValue,
+	}
+	values, isList := f.Value.(pflag.SliceValue)
+	if isList {
+		fl.Shape = shapeOf(command, f)
+		fl.Default = strings.Trim(f.DefValue, "[]")
+	}
+	if fl.Given {
+		if fl.Values = []string{f.Value.String()}; isList {
+			fl.Values = values.GetSlice()
+		}
+	}
+	return append(list, fl)
+}
+
+// shapeOf says how a list is written in a file or variable.
+func shapeOf(command string, f *pflag.Flag) settings.Shape {
+	switch {
+	case command == "" && f.Name == "properties":
+		return settings.Pairs
+	case command == "" && (f.Name == "bootstrap" || f.Name == "registry"):
+		return settings.Named
+	case f.Value.Type() == "stringArray":
+		return settings.Repeated
+	default:
+		return settings.Commas
+	}
+}
+
+// apply puts what environment and file say into the flags of cmd. It leaves
+// their Changed alone, which goes on to mean the command line; see given.
+func apply(s *settings.Settings, cmd *cobra.Command) error {
+	for _, st := range s.All() {
+		f := lookup(cmd, st.Flag)
+		if f == nil || (st.Flag.Shape != settings.Pairs && (st.Source() == settings.Default || st.Source() == settings.CommandLine)) {
+			continue
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			if err := list.Replace(st.Texts()); err != nil {
+				return badValue(st, err)
+			}
+			continue
+		}
+		if err := f.Value.Set(st.Text()); err != nil {
+			return badValue(st, err)
+		}
+	}
+	return nil
+}
+
+func lookup(cmd *cobra.Command, fl settings.Flag) *pflag.Flag {
+	if fl.Command == "" {
+		return cmd.Root().PersistentFlags().Lookup(fl.Name)
+	}
+	if fl.Command != commandPath(cmd) {
+		return nil
+	}
+	return cmd.Flags().Lookup(fl.Name)
+}
+
+func badValue(st settings.Setting, err error) error {
+	return fault.New(fault.Usage, "%s: %q is no value for %s: %w", st.Origin(), st.Mask(st.Values[len(st.Values)-1]), st.Flag.Label(), err)
+}
+
+// given tells which source a flag's value came from; settings.Default when
+// nobody set it. Commands use it in place of pflag's Changed.
+func given(env *Env, cmd *cobra.Command, name string) settings.Source {
+	command := commandPath(cmd)
+	if cmd.Root().PersistentFlags().Lookup(name) != nil {
+		command = ""
+	}
+	if s := env.run.settings; s != nil {
+		if st, ok := s.Get(command, name); ok {
+			return st.Source()
+		}
+	}
+	if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+		return settings.CommandLine
+	}
+	return settings.Default
+}
+
+// oneOf checks that a flag's value is one of the words it may be.
+func oneOf(flag, value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s %s is not allowed", flag, value).
+		WithHint("%s is %s", flag, joinWords(words))
+}

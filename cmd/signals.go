@@ -1,0 +1,69 @@
+package cmd
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+)
+
+// systemSignals delivers the process's stop signals. A SIGHUP that the parent
+// told us to ignore (nohup) stays ignored. SIGPIPE is caught and dropped, so
+// that a closed stdout becomes an error of the write (EPIPE) instead of the
+// process's death; unlike ignoring it, that is not handed on to child processes.
+func systemSignals() (<-chan os.Signal, func()) {
+	ch := make(chan os.Signal, 2)
+	for _, s := range stopSignals {
+		if s == syscall.SIGHUP && signal.Ignored(s) {
+			continue
+		}
+		signal.Notify(ch, s)
+	}
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	return ch, func() {
+		signal.Stop(ch)
+		signal.Stop(pipes)
+	}
+}
+
+// withSignals returns a context that the first signal cancels, with
+// fault.Signaled as its cause, and a channel on which the second one is
+// delivered: whoever sends twice does not want to wait for an orderly end.
+func withSignals(env *Env) (ctx context.Context, second <-chan os.Signal, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	if env.Signals == nil {
+		return ctx, nil, func() { cancel(nil) }
+	}
+	signals, end := env.Signals()
+	again := make(chan os.Signal, 1)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(fault.Signaled{Signal: s})
+		case <-done:
+			return
+		}
+		select {
+		case s := <-signals:
+			again <- s
+		case <-done:
+		}
+	}()
+	return ctx, again, func() {
+		close(done)
+		cancel(nil)
+		end()
+	}
+}
+
+// stoppedBy returns the signal that ended ctx, and false if ctx goes on or
+// ended for another reason. A follow that a signal stopped is done and returns
+// nil; a run whose end was promised returns fault.Signaled.
+func stoppedBy(ctx context.Context) (os.Signal, bool) {
+	s, ok := context.Cause(ctx).(fault.Signaled)
+	return s.Signal, ok
+}
