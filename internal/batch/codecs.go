@@ -149,20 +149,28 @@ func snappySize(block []byte) (int, error) {
 
 // unzstd decompresses zstd frames.
 func (d *Decoder) unzstd(src []byte, limit int) ([]byte, error) {
-	if err := d.limitZstd(limit); err != nil {
-		return nil, err
-	}
-	want := d.hint[Zstd].guess(len(src), limit)
+	want, memory := d.hint[Zstd].guess(len(src), limit), limit
 	var head zstd.Header
-	if head.Decode(src) == nil && head.HasFCS {
-		if head.FrameContentSize > uint64(limit) {
+	if head.Decode(src) == nil {
+		if head.HasFCS && head.FrameContentSize > uint64(limit) {
 			return nil, sizeError(min(head.FrameContentSize, 1<<62))
 		}
-		// A claim beyond all reason is left to the decoder, which takes memory
-		// only as the blocks come.
-		want = min(int(head.FrameContentSize), max(mostGuessed, want))
+		if head.HasFCS {
+			// A claim beyond all reason is left to the decoder, which takes memory
+			// only as the blocks come.
+			want = min(int(head.FrameContentSize), max(mostGuessed, want))
+		}
+		if window := min(head.WindowSize, zstd.MaxWindowSize); window > uint64(limit) {
+			want, memory = limit, int(window)
+		}
+	}
+	if err := d.setZstd(memory, memory > limit); err != nil {
+		return nil, err
 	}
 	buf := d.pool.get(want)
+	if memory > limit {
+		buf = buf[:0:limit]
+	}
 	out, err := d.zstd.DecodeAll(src, buf)
 	if err != nil {
 		d.pool.put(buf)
@@ -177,17 +185,20 @@ func (d *Decoder) unzstd(src []byte, limit int) ([]byte, error) {
 	return out, nil
 }
 
-func (d *Decoder) limitZstd(limit int) error {
-	if d.zstd != nil && d.most == limit {
+// setZstd sets how much the decoder may make of a batch. Because it also refuses
+// a window above that, a batch with a window above the limit, which says nothing
+// about its size, is held within the room of its buffer instead.
+func (d *Decoder) setZstd(memory int, room bool) error {
+	if d.zstd != nil && d.memory == memory && d.room == room {
 		return nil
 	}
-	d.most = limit
-	most := zstd.WithDecoderMaxMemory(uint64(limit))
+	d.memory, d.room = memory, room
+	options := []zstd.DOption{zstd.WithDecoderMaxMemory(uint64(memory)), zstd.WithDecodeAllCapLimit(room)}
 	if d.zstd != nil {
-		return d.zstd.ResetWithOptions(nil, most)
+		return d.zstd.ResetWithOptions(nil, options...)
 	}
 	var err error
 	// One at a time: then it starts no goroutines and needs no closing.
-	d.zstd, err = zstd.NewReader(nil, most, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	d.zstd, err = zstd.NewReader(nil, append(options, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))...)
 	return err
 }

@@ -17,12 +17,13 @@ const smallestRecord = 7
 // Decoder decompresses batches. It keeps the codecs' state between batches and
 // so belongs to one goroutine; its Pool may be shared.
 type Decoder struct {
-	pool *Pool
-	src  bytes.Reader
-	gzip gzip.Reader
-	zstd *zstd.Decoder
-	most int       // what zstd is set to
-	hint [5]growth // by codec
+	pool   *Pool
+	src    bytes.Reader
+	gzip   gzip.Reader
+	zstd   *zstd.Decoder
+	memory int  // what zstd is set to
+	room   bool // and whether its buffer is the limit
+	hint   [5]growth
 }
 
 // NewDecoder returns a decoder that takes its buffers from pool.

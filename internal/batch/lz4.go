@@ -8,7 +8,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// The LZ4 frame format, version 1.6.x of its description.
+// Numbers and flags of the LZ4 frame format, version 1.
 const (
 	lz4Magic     = 0x184D2204
 	lz4Skippable = 0x184D2A50 // and the 15 numbers after it
@@ -76,16 +76,12 @@ func lz4Head(src []byte, brokenSum bool) (f lz4Frame, rest []byte, err error) {
 		n := 8 + int(binary.LittleEndian.Uint32(src[4:]))
 		return f, src[n:], nil
 	}
-	flags, sizes := src[4], src[5]
-	switch {
-	case magic != lz4Magic:
+	if magic != lz4Magic {
 		return f, nil, fmt.Errorf("no frame begins with %08x", magic)
-	case flags&lz4Version != 0x40:
-		return f, nil, fmt.Errorf("frame version %d", flags>>6)
-	case flags&lz4Dictionary != 0:
-		return f, nil, errors.New("a frame with a dictionary")
-	case flags&0x02 != 0 || sizes&0x8F != 0 || sizes < 0x40:
-		return f, nil, errors.New("a reserved bit or block size")
+	}
+	flags, sizes := src[4], src[5]
+	if err := lz4Readable(flags, sizes); err != nil {
+		return f, nil, err
 	}
 	f = lz4Frame{
 		linked:    flags&lz4Independent == 0,
@@ -107,6 +103,20 @@ func lz4Head(src []byte, brokenSum bool) (f lz4Frame, rest []byte, err error) {
 		return f, nil, errChecksum
 	}
 	return f, src[end+1:], nil
+}
+
+// lz4Readable refuses a frame whose flags ask for what Kafka never writes.
+func lz4Readable(flags, sizes byte) error {
+	switch {
+	case flags&lz4Version != 0x40:
+		return fmt.Errorf("frame version %d", flags>>6)
+	case flags&lz4Dictionary != 0:
+		return errors.New("a frame with a dictionary")
+	case flags&0x02 != 0 || sizes&0x8F != 0 || sizes < 0x40:
+		return errors.New("a reserved bit or block size")
+	default:
+		return nil
+	}
 }
 
 // lz4Output collects what the blocks of one or more frames become.
