@@ -6,76 +6,223 @@
 package cluster
 
 import (
-	"context"
-	"errors"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/kcm-cli/kcm/internal/fault"
 )
 
 // Cluster is one cluster, described and checked but not contacted until it is
 // asked something. All its methods may be called at once from several
 // goroutines.
-type Cluster struct{ name string }
+type Cluster struct {
+	name      string
+	bootstrap []string
+	id        string // the id that it must have, or nothing
+	tuning    Tuning
+	ignored   []Property
+	login     *login // nil: no SASL
+	dialer    *dialer
+	book      *book
+	secrets   []string // never to be seen in an error
+
+	mu      sync.Mutex
+	control *kgo.Client
+}
 
 // New checks cfg completely and reads the key material that it names, without
 // contacting anything. Its errors are of kind fault.Usage and name the key and
 // where it was set.
-func New(cfg Config) (*Cluster, error) { return nil, errTodo }
+func New(cfg Config) (*Cluster, error) {
+	list := cfg.Properties
+	if cfg.PropertiesFile != "" {
+		more, err := ReadProperties(resolve(cfg.Dir, cfg.PropertiesFile))
+		if err != nil {
+			return nil, fault.New(fault.Usage, "%s: %w", cfg.Name, err).On(cfg.Name)
+		}
+		list = append(slices.Clip(list), more...)
+	}
+	p, err := collect(cfg.Name, list)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{cfg: cfg, p: p}
+	c := &Cluster{name: cfg.Name, id: cfg.ClusterID, book: newBook(), secrets: secretsOf(cfg, list)}
+	if c.bootstrap, err = b.bootstrap(); err != nil {
+		return nil, err
+	}
+	if c.tuning, err = b.tuning(); err != nil {
+		return nil, err
+	}
+	if err := b.security(c); err != nil {
+		return nil, err
+	}
+	c.ignored = p.ignored
+	cl, err := c.Client(Group) // kgo checks how the values fit together
+	if err != nil {
+		return nil, err
+	}
+	cl.Close()
+	return c, nil
+}
+
+// security makes the dialer and the login.
+func (b *builder) security(c *Cluster) error {
+	w, err := b.wire()
+	if err != nil {
+		return err
+	}
+	c.dialer = &dialer{wire: w, book: c.book}
+	useTLS, useSASL, err := b.protocol()
+	if err != nil {
+		return err
+	}
+	if useTLS {
+		if c.dialer.tls, err = b.tlsConfig(); err != nil {
+			return err
+		}
+	}
+	if useSASL {
+		if c.login, err = b.login(); err != nil {
+			return err
+		}
+	}
+	b.p.drop(func(key string) bool {
+		if strings.HasPrefix(key, "sasl.") || strings.HasPrefix(key, "https.") || strings.HasPrefix(key, "enable.sasl.") {
+			return useSASL
+		}
+		return useTLS || !strings.HasPrefix(key, "ssl.") && key != "enable.ssl.certificate.verification"
+	})
+	return nil
+}
+
+// bootstrap checks the addresses; a port that is missing is 9092.
+func (b *builder) bootstrap() ([]string, error) {
+	list := b.cfg.Bootstrap
+	wrong := func(format string, args ...any) error { return b.usage("bootstrap", format, args...) }
+	if len(list) == 0 {
+		x, ok := b.p.get("bootstrap.servers")
+		if !ok {
+			return nil, b.usage("bootstrap", "missing").WithHint("bootstrap: [HOST:PORT], or bootstrap.servers in the properties")
+		}
+		list = splitList(x.Value.Reveal())
+		wrong = func(format string, args ...any) error { return b.p.wrong(x, format, args...) }
+	}
+	var out []string
+	for _, entry := range list {
+		for _, addr := range splitList(entry) {
+			a, problem := bootstrapAddr(addr)
+			if problem != "" {
+				return nil, wrong("%q: %s", addr, problem)
+			}
+			if !slices.Contains(out, a) {
+				out = append(out, a)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, wrong("no address in it")
+	}
+	return out, nil
+}
+
+// bootstrapAddr makes host:port of what a user writes; librdkafka's and Java's
+// PROTOCOL:// in front is dropped.
+func bootstrapAddr(s string) (addr, problem string) {
+	if proto, rest, ok := strings.Cut(s, "://"); ok {
+		switch strings.ToUpper(proto) {
+		case "PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL":
+			s = rest
+		default:
+			return "", "an address is HOST:PORT"
+		}
+	}
+	if strings.Count(s, ":") == 0 || strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+		return net.JoinHostPort(strings.Trim(s, "[]"), "9092"), ""
+	}
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", "an address is HOST:PORT; an IPv6 address goes into [ ]"
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", "the port is a number up to 65535"
+	}
+	if host == "" {
+		return "", "the host is missing"
+	}
+	return net.JoinHostPort(host, port), ""
+}
+
+// secretsOf lists the values that no message may hold, so that the texts of
+// libraries can be cleaned of them.
+func secretsOf(cfg Config, list []Property) []string {
+	var out []string
+	add := func(s Secret) {
+		if len(s) >= 4 && !isPEM(string(s)) {
+			out = append(out, s.Reveal())
+		}
+	}
+	if s := cfg.SASL; s != nil {
+		add(s.Password)
+		add(s.Token)
+	}
+	if t := cfg.TLS; t != nil {
+		add(t.KeyPassword)
+	}
+	for _, p := range list {
+		switch {
+		case p.Key == "sasl.jaas.config":
+			if e, err := parseJAAS(p.Value.Reveal()); err == nil {
+				for k, v := range e.options {
+					if l := strings.ToLower(k); strings.Contains(l, "password") || strings.Contains(l, "secret") || strings.Contains(l, "token") {
+						add(Secret(v))
+					}
+				}
+			}
+		case strings.Contains(p.Key, "password") || strings.Contains(p.Key, "secret") || strings.Contains(p.Key, "user.info"):
+			add(p.Value)
+		}
+	}
+	return out
+}
 
 // Name returns the cluster's name.
 func (c *Cluster) Name() string { return c.name }
 
+// String returns the cluster's name: a Cluster is safe to print.
+func (c *Cluster) String() string { return c.name }
+
+// GoString returns the cluster's name.
+func (c *Cluster) GoString() string { return c.name }
+
 // Bootstrap returns the addresses that are dialed first, host:port each.
-func (c *Cluster) Bootstrap() []string { return nil }
+func (c *Cluster) Bootstrap() []string { return slices.Clone(c.bootstrap) }
 
 // Rack returns client.rack, for KIP-392's fetching from the nearest replica;
 // empty when it is not set.
-func (c *Cluster) Rack() string { return c.Tuning().Rack }
+func (c *Cluster) Rack() string { return c.tuning.Rack }
 
 // Tuning returns what the properties say about things that other packages do.
-func (c *Cluster) Tuning() Tuning { return Tuning{} }
+func (c *Cluster) Tuning() Tuning { return c.tuning }
 
-// Ignored returns the known client properties that mean nothing to kcm, in the
-// order in which they were given.
-func (c *Cluster) Ignored() []Property { return nil }
+// Ignored returns the known client properties that have no effect: they mean
+// nothing to kcm, or TLS or SASL is off.
+func (c *Cluster) Ignored() []Property { return slices.Clone(c.ignored) }
 
-// Role says what a client is for; it decides limits and timeouts.
-type Role uint8
-
-// The roles of a cluster's clients: a long poll holds up everything behind it
-// on its connection, so that metadata, splits at their end, splits that are
-// behind and group membership each have a client of their own.
-const (
-	Control Role = iota // metadata, offsets, epochs, ping; never a fetch
-	Tail                // fetches at the end of splits
-	Bulk                // fetches of splits that are behind
-	Group               // membership and commits; never a fetch
-)
-
-// Client makes a new client for a role; the caller closes it. It contacts
-// nothing.
-func (c *Cluster) Client(role Role, extra ...kgo.Opt) (*kgo.Client, error) { return nil, errTodo }
-
-// Control returns the cluster's own control client, made when first needed and
-// closed by Close.
-func (c *Cluster) Control() (*kgo.Client, error) { return nil, errTodo }
-
-// Close closes the control client.
-func (c *Cluster) Close() {}
-
-// Connect contacts the cluster and says what it is. It ends within 5 s (or with
-// ctx) and its error says for certain what is wrong: the name does not resolve,
-// the port refuses, TLS meets plain text, the password is wrong and so on. A
-// cluster whose id is not the one in Config is refused (fault.Refused). Brokers
-// of which it is known that they cannot be reached carry that in Err; when no
-// broker can be reached the error is fault.Unreachable.
-func (c *Cluster) Connect(ctx context.Context) (Info, error) { return Info{}, errTodo }
-
-// Explain turns an error of a client, a broker or the network into a
-// *fault.Error that names the cluster (and the topic, unless empty), has the
-// right kind and says more than "context deadline exceeded" where more is known.
-// It returns nil for nil, context.Canceled and errors that are a *fault.Error
-// already as they are.
-func (c *Cluster) Explain(err error, topic string) error { return err }
-
-var errTodo = errors.New("not there yet")
+// Close closes the control client and forgets tickets.
+func (c *Cluster) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.control != nil {
+		c.control.Close()
+		c.control = nil
+	}
+	if c.login != nil && c.login.close != nil {
+		c.login.close()
+	}
+}

@@ -1,6 +1,10 @@
 package cluster
 
-import "time"
+import (
+	"net"
+	"strconv"
+	"time"
+)
 
 // Info is what a cluster says about itself.
 type Info struct {
@@ -20,6 +24,9 @@ type Broker struct {
 	Err     error  // why it cannot be reached, when that is known
 }
 
+// Addr returns host:port.
+func (b Broker) Addr() string { return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))) }
+
 // Tuning holds the properties that take effect in packages that fetch. A zero
 // value means that the property is not set.
 type Tuning struct {
@@ -36,6 +43,6 @@ type Tuning struct {
 	RetryBackoff          time.Duration // retry.backoff.ms
 	RetryBackoffMax       time.Duration // retry.backoff.max.ms
 	RequestTimeout        time.Duration // request.timeout.ms, socket.timeout.ms
-	MetadataMaxAge        time.Duration // metadata.max.age.ms, topic.metadata.refresh.interval.ms
+	MetadataMaxAge        time.Duration // metadata.max.age.ms, topic.metadata.refresh.interval.ms; never zero
 	Isolation             string        // isolation.level: "", read_uncommitted or read_committed
 }

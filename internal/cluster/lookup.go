@@ -1,6 +1,9 @@
 package cluster
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Topic is one topic as the metadata shows it.
 type Topic struct {
@@ -94,3 +97,4 @@ func (c *Cluster) TopicConfigs(ctx context.Context, names ...string) ([]Configs,
 // Brokers returns the brokers with their racks and a guess of their versions;
 // one that does not answer within 5 s has its Err set.
 func (c *Cluster) Brokers(ctx context.Context) ([]Broker, error) { return nil, errTodo }
+var errTodo = errors.New("not there yet")

@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// dialError is why a connection to addr did not come about.
+type dialError struct {
+	addr string
+	tls  bool // the TCP connection stood, the handshake failed
+	err  error
+}
+
+func (e *dialError) Error() string { return e.addr + ": " + e.err.Error() }
+func (e *dialError) Unwrap() error { return e.err }
+
+// dialer makes the connections of all of a cluster's clients and of the probe,
+// so that every failure is remembered by its address.
+type dialer struct {
+	wire wire
+	tls  *tls.Config // nil: plain
+	book *book
+}
+
+// with returns the function that kgo dials with; limit holds for TCP and TLS
+// together unless the user set one.
+func (d *dialer) with(limit time.Duration) func(context.Context, string, string) (net.Conn, error) {
+	if d.wire.setup > 0 {
+		limit = d.wire.setup
+	}
+	return func(ctx context.Context, _, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		conn, err := d.dial(ctx, addr)
+		d.book.dialed(addr, err)
+		return conn, err
+	}
+}
+
+// dial connects and, with TLS, shakes hands. Its errors are *dialError.
+func (d *dialer) dial(ctx context.Context, addr string) (net.Conn, error) {
+	conn, err := d.tcp(ctx, addr)
+	if err != nil || d.tls == nil {
+		return conn, err
+	}
+	tc := tls.Client(conn, d.tlsFor(addr))
+	if err := tc.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, &dialError{addr: addr, tls: true, err: err}
+	}
+	return tc, nil
+}
+
+func (d *dialer) tlsFor(addr string) *tls.Config {
+	c := d.tls.Clone()
+	if c.ServerName == "" {
+		c.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	return c
+}
+
+func (d *dialer) tcp(ctx context.Context, addr string) (net.Conn, error) {
+	nd := net.Dialer{}
+	if !d.wire.keepAlive {
+		nd.KeepAlive = -1
+	}
+	conn, err := nd.DialContext(ctx, d.wire.network, addr)
+	if err != nil {
+		return nil, &dialError{addr: addr, err: err}
+	}
+	t, ok := conn.(*net.TCPConn)
+	if !ok {
+		return conn, nil
+	}
+	// A size that the system refuses leaves its own; no reason to give up.
+	if d.wire.readBuffer > 0 {
+		_ = t.SetReadBuffer(d.wire.readBuffer)
+	}
+	if d.wire.writeBuffer > 0 {
+		_ = t.SetWriteBuffer(d.wire.writeBuffer)
+	}
+	if !d.wire.noDelay {
+		_ = t.SetNoDelay(false)
+	}
+	return conn, nil
+}
+
+// book remembers what is known of the addresses of a cluster.
+type book struct {
+	mu     sync.Mutex
+	failed map[string]failure
+	nodes  map[string]int32 // advertised address → node id
+	via    string           // the bootstrap address that answered last
+}
+
+type failure struct {
+	err error
+	at  time.Time
+}
+
+func newBook() *book {
+	return &book{failed: map[string]failure{}, nodes: map[string]int32{}}
+}
+
+// dialed notes how an attempt to connect ended.
+func (b *book) dialed(addr string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		delete(b.failed, addr)
+		return
+	}
+	b.failed[addr] = failure{err: err, at: time.Now()}
+}
+
+// advertised notes the brokers of a metadata answer.
+func (b *book) advertised(brokers []Broker) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.nodes)
+	for _, x := range brokers {
+		b.nodes[x.Addr()] = x.ID
+	}
+}
+
+// node says which broker advertises addr.
+func (b *book) node(addr string) (int32, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id, ok := b.nodes[addr]
+	return id, ok
+}
+
+// recent returns the failure of addr, or of any address when it is empty, that
+// is not older than age.
+func (b *book) recent(addr string, age time.Duration) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var last failure
+	for a, f := range b.failed {
+		if (addr == "" || a == addr) && f.at.After(last.at) {
+			last = f
+		}
+	}
+	if last.err == nil || time.Since(last.at) > age {
+		return nil
+	}
+	return last.err
+}
+
+func (b *book) entered(via string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.via = via
+}
+
+func (b *book) entrance() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.via
+}
+
+// OnBrokerConnect implements kgo.HookBrokerConnect: kgo gives the bootstrap
+// addresses negative ids.
+func (b *book) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
+	if err == nil && meta.NodeID < 0 {
+		b.entered(net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port))))
+	}
+}
