@@ -4,8 +4,6 @@
 GO       ?= go
 KCM      ?= bin/kcm
 FUZZTIME ?= 10s
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS  := -s -w -X github.com/kcm-cli/kcm/cmd.version=$(VERSION)
 
 GOLANGCI_VERSION   := v2.15.0
 GORELEASER_VERSION := v2.15.4
@@ -23,7 +21,7 @@ endif
 .PHONY: build demo test test-kafka fuzz lint release-check generate bench tools clean help
 
 build: ## build bin/kcm
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/kcm .
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/kcm .
 
 demo: build ## two embedded clusters, one stream over both
 	@PATH="$(CURDIR)/bin:$$PATH" sh docs/demo.sh

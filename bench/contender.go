@@ -20,6 +20,8 @@ type contender struct {
 	printsCount bool
 }
 
+const module = "github.com/kcm-cli/kcm"
+
 // The names of the contenders; report finds their results by these.
 const (
 	kcmRaw   = "kcm -f raw"
@@ -34,13 +36,13 @@ const (
 // machine can run; one that is missing is said, never silently left out.
 func contenders(ctx context.Context, o options, dir string, stderr io.Writer) ([]contender, error) {
 	loop := filepath.Join(dir, "kgoloop")
-	if err := build(ctx, loop, "./bench/kgoloop"); err != nil {
+	if err := build(ctx, loop, module+"/bench/kgoloop"); err != nil {
 		return nil, err
 	}
 	kcm := o.kcm
 	if kcm == "" {
 		kcm = filepath.Join(dir, "kcm")
-		if err := build(ctx, kcm, "."); err != nil {
+		if err := build(ctx, kcm, module); err != nil {
 			return nil, err
 		}
 	}

@@ -70,7 +70,7 @@ var barred = map[string][]string{
 	"output":   {franz + "kgo", franz + "kfake"},
 	"codec":    {franz + "kgo", franz + "kfake"},
 	"settings": {franz + "kgo", franz + "kfake"},
-	"main":     {"testing", module + "/internal/kafkatest"},
+	"main":     {"testing", module + "/internal/kafkatest", module + "/internal/batch/batchtest"},
 }
 
 func TestImportsFollowTheTable(t *testing.T) {
