@@ -142,5 +142,8 @@ func allDigits(s string) bool {
 }
 
 func notASpec(text string) error {
+	if isTime(text) {
+		return fault.New(fault.Usage, "%q is no offset spec", text).WithHint("a time begins with @: @%s", text)
+	}
 	return fault.New(fault.Usage, "%q is no offset spec", text).WithHint("allowed are %s; see kcm help specs", Allowed)
 }

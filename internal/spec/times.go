@@ -22,7 +22,7 @@ const timeForms = "a time is RFC 3339 (2026-03-03T14:00:05Z), 2026-03-03T14:00[:
 // millisecond rounded up. Durations have a sign and count from now.
 func ParseTime(text string, now time.Time) (int64, error) {
 	if t, ok := instant(text); ok {
-		return ceilMilli(t), nil
+		return inRange(text, t)
 	}
 	d, ok := duration(text)
 	switch {
@@ -32,7 +32,15 @@ func ParseTime(text string, now time.Time) (int64, error) {
 		return 0, fault.New(fault.Usage, "%q is a duration without a sign", text).
 			WithHint("-%s is that long ago", text)
 	}
-	return ceilMilli(now.Add(d)), nil
+	return inRange(text, now.Add(d))
+}
+
+// inRange returns t in ms, if it has a date that can be written down again.
+func inRange(text string, t time.Time) (int64, error) {
+	if year := t.UTC().Year(); year < 0 || year > 9998 {
+		return 0, fault.New(fault.Usage, "%q is too far away", text)
+	}
+	return ceilMilli(t), nil
 }
 
 // ParseWindow reads the two ends of a time window as --since and --until take
@@ -64,7 +72,7 @@ func ParseWindow(since, until string, now time.Time) (Range, error) {
 
 func parseUntil(until string, since Bound, now time.Time) (int64, error) {
 	if d, ok := duration(until); ok && since.Given() && until[0] != '-' {
-		return ceilMilli(time.UnixMilli(since.N).Add(d)), nil
+		return inRange(until, time.UnixMilli(since.N).Add(d))
 	}
 	return ParseTime(until, now)
 }
@@ -138,7 +146,11 @@ var units = []struct {
 	name string
 	size time.Duration
 }{
-	{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second},
+	{"w", 7 * 24 * time.Hour},
+	{"d", 24 * time.Hour},
+	{"h", time.Hour},
+	{"m", time.Minute},
+	{"s", time.Second},
 	{"ms", time.Millisecond},
 }
 
