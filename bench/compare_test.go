@@ -24,7 +24,7 @@ func TestCompare(t *testing.T) {
 		args = []string{"-records", "20000", "-runs", "1", "-warmups", "0"}
 	}
 	rig := kafkatest.Real(t, kafkatest.Options{})
-	broker := rig.Start("bench", kafkatest.Options{Optimised: true, Heap: "1g"})
+	broker := rig.Start("bench", kafkatest.Options{Optimized: true, Heap: "1g"})
 
 	// A process of its own, because this one is too big (see fillWord).
 	program := filepath.Join(t.TempDir(), "bench")
