@@ -66,7 +66,7 @@ func (f *Fetcher) work(now time.Time) time.Time {
 }
 
 // end stops handing on, waits a moment for calls of Fetched and leaves the rest
-// to the background: what is in flight lands or is cancelled, sessions and
+// to the background: what is in flight lands or is canceled, sessions and
 // clients are closed.
 func (f *Fetcher) end(cancel func()) {
 	f.mu.Lock()

@@ -172,29 +172,14 @@ func (f *Fetcher) settle(o *outcome, late bool) {
 		p.on.dirty = true
 	}
 	switch {
-	case o.code != 0 && p.on != nil && p.on != o.fl.b:
-		return // p has moved meanwhile
-	case o.code != 0:
-		f.fault(o, now)
-		return
-	case o.diverging >= 0:
+	case o.code == 0 && o.diverging >= 0:
 		f.stop(p, Truncated{p.key, o.w.at.Offset, min(o.diverging, o.w.at.Offset)})
-		return
-	}
-	f.readable(p)
-	f.advance(o)
-	switch {
-	case o.damage != nil:
-		f.spoiled(o, now)
-	case o.cut > 0:
-		f.piece(o)
-	case p.until >= 0 && p.at.Offset >= p.until:
-		f.stop(p, Done{p.key, p.at.Offset})
-	case o.replica >= 0 && f.cfg.Rack != "" && !o.w.follower:
-		p.replica, p.replicaUntil = o.replica, now.Add(f.cfg.timing.replica)
-		f.place(p)
-	default:
+	case o.code == 0:
+		f.readable(p)
+		f.advance(o)
 		f.goOn(o, late, now)
+	case p.on == nil || p.on == o.fl.b: // otherwise p has moved meanwhile
+		f.fault(o, now)
 	}
 }
 
@@ -212,9 +197,27 @@ func (f *Fetcher) advance(o *outcome) {
 	}
 }
 
-// goOn decides where p is asked for next: in the session at its end, one by one
-// otherwise.
+// goOn decides what comes after an answer without an error.
 func (f *Fetcher) goOn(o *outcome, late bool, now time.Time) {
+	p := o.w.p
+	switch {
+	case o.damage != nil:
+		f.spoiled(o, now)
+	case o.cut > 0:
+		f.piece(o)
+	case p.until >= 0 && p.at.Offset >= p.until:
+		f.stop(p, Done{p.key, p.at.Offset})
+	case o.replica >= 0 && f.cfg.Rack != "" && !o.w.follower:
+		p.replica, p.replicaUntil = o.replica, now.Add(f.cfg.timing.replica)
+		f.place(p)
+	default:
+		f.goOnReading(o, late, now)
+	}
+}
+
+// goOnReading decides where p is asked for next: in the session at its end, one
+// by one otherwise.
+func (f *Fetcher) goOnReading(o *outcome, late bool, now time.Time) {
 	p := o.w.p
 	p.reached = p.at.Offset >= o.limit(f.cfg.Committed) && !late
 	if p.reached {
