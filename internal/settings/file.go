@@ -175,7 +175,7 @@ func (w walker) sequence(fl Flag, n *yaml.Node) ([]scalar, error) {
 		if item.Kind != yaml.ScalarNode {
 			return nil, w.fail(item, "%s holds single values", fl.Label())
 		}
-		if item.Value != "" {
+		if !isNull(item) && item.Value != "" {
 			list = append(list, w.scalar(item, item.Value))
 		}
 	}
