@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"strconv"
 	"sync"
@@ -39,7 +40,9 @@ func (d *dialer) with(limit time.Duration) func(context.Context, string, string)
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		conn, err := d.dial(ctx, addr)
-		d.book.dialed(addr, err)
+		if !errors.Is(err, context.Canceled) { // given up, which says nothing about the address
+			d.book.dialed(addr, err)
+		}
 		return conn, err
 	}
 }
@@ -173,4 +176,16 @@ func (b *book) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _ net.C
 	if err == nil && meta.NodeID < 0 {
 		b.entered(net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port))))
 	}
+}
+
+// addr returns the address that node id advertises, or nothing.
+func (b *book) addr(id int32) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for a, n := range b.nodes {
+		if n == id {
+			return a
+		}
+	}
+	return ""
 }

@@ -170,3 +170,24 @@ func (b *builder) password(mech string, jaas jaasEntry) (*login, error) {
 }
 
 var errNoToken = errors.New("the answer holds no access token")
+
+// start begins a session and gives it up with ctx: Kerberos and the AWS SDK do
+// not always look at theirs.
+func (l *login) start(ctx context.Context, addr string) (sasl.Session, []byte, error) {
+	type begun struct {
+		s     sasl.Session
+		first []byte
+		err   error
+	}
+	done := make(chan begun, 1)
+	go func() {
+		s, first, err := l.Authenticate(ctx, addr)
+		done <- begun{s, first, err}
+	}()
+	select {
+	case b := <-done:
+		return b.s, b.first, b.err
+	case <-ctx.Done():
+		return nil, nil, &loginError{mechanism: l.Name(), err: errors.New("no credentials in time")}
+	}
+}
