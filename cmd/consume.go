@@ -1,5 +1,292 @@
 package cmd
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+	"time"
 
-func newConsumeCmd(_ *Env) *cobra.Command { return &cobra.Command{Use: "consume STREAM…"} }
+	"github.com/spf13/cobra"
+
+	"github.com/kcm-cli/kcm/internal/codec"
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/metadata"
+	"github.com/kcm-cli/kcm/internal/output"
+	"github.com/kcm-cli/kcm/internal/settings"
+	"github.com/kcm-cli/kcm/internal/source"
+	"github.com/kcm-cli/kcm/internal/spec"
+)
+
+// consumeFlags are the flags of consume as they were typed.
+type consumeFlags struct {
+	regex, all  bool
+	clusters    []string
+	topics      []string
+	partitions  []string
+	offsets     []string
+	exitAtEnd   bool
+	follow      bool
+	num         int64
+	committed   bool
+	uncommitted bool
+	failFast    bool
+	wait        bool
+	format      string
+	json        bool
+	decode      []string
+	onDecode    string
+	null        string
+	delimiter   string
+	onGap       string
+	maxBatch    string
+	progress    string
+}
+
+// consumeOptions are what a run of consume needs, interpreted.
+type consumeOptions struct {
+	env       *Env
+	words     []string // streams, patterns or CLUSTER/TOPIC
+	regex     bool
+	all       bool
+	narrow    narrow
+	offsets   spec.Offsets
+	start     spec.Bound
+	exit      bool // stop at the ends
+	bounded   bool // the run has an end by position
+	promised  bool // the run has an end of some sort: a signal cuts it short
+	limit     int64
+	isolation isolationChoice
+	failFast  bool
+	wait      bool
+	format    output.Format
+	decode    codec.Choice
+	onDecode  string
+	onGap     source.GapPolicy
+	maxBatch  int64
+	started   time.Time
+	quiet     bool
+}
+
+// isolationChoice is what the command line says about the isolation level.
+type isolationChoice uint8
+
+const (
+	isolationUnsaid isolationChoice = iota // the stream's source decides
+	isolationCommitted
+	isolationUncommitted
+)
+
+func newConsumeCmd(env *Env) *cobra.Command {
+	var f consumeFlags
+	cmd := &cobra.Command{
+		Use:   "consume STREAM…",
+		Short: "Read streams from all their clusters and print their records",
+		Long: `consume reads the records of streams, from all the clusters that they live on,
+and prints them. It follows them until it is stopped, from the moment it began,
+unless -e, -n or a spec such as 10:20 give the run an end; then it begins at the
+start. A STREAM may also be CLUSTER/TOPIC.
+
+Records go to stdout, everything else to stderr. The order within a partition is
+kept.`,
+		Example: `  kcm consume orders                     follow a stream
+  kcm consume orders -e | jq .value      everything up to now
+  kcm consume orders -o @-1h -e          the last hour
+  kcm consume orders -n 5 -f '%c %k\n'   five records, cluster and key
+  kcm consume -b localhost:9092 orders   a topic, without metadata`,
+		ValidArgsFunction: completeStreams(env),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := newConsumeOptions(env, cmd, f, args)
+			if err != nil {
+				return err
+			}
+			return runConsume(cmd.Context(), o)
+		},
+	}
+	addConsumeFlags(cmd, &f)
+	return cmd
+}
+
+func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.BoolVarP(&f.regex, "regex", "r", false, "STREAM is a regular expression over whole stream names")
+	fs.BoolVarP(&f.all, "all", "a", false, "every stream")
+	fs.StringSliceVarP(&f.clusters, "cluster", "c", nil, "only from these `CLUSTERS`")
+	fs.StringSliceVarP(&f.topics, "topic", "t", nil, "only these `TOPICS`")
+	fs.StringSliceVarP(&f.partitions, "partitions", "p", nil, "only these partitions, such as `0,2-4`")
+	fs.StringArrayVarP(&f.offsets, "offset", "o", nil, "where to begin and end: a `SPEC`, or [CLUSTER/][TOPIC:]PARTITION=SPEC; see kcm help specs")
+	fs.BoolVarP(&f.exitAtEnd, "exit-at-end", "e", false, "stop at the ends seen at start-up")
+	fs.BoolVar(&f.follow, "follow", false, "go on when the end is reached (the default)")
+	fs.Int64VarP(&f.num, "num", "n", -1, "stop after `N` records")
+	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
+	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
+	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
+	fs.BoolVar(&f.wait, "wait", false, "wait for topics that do not exist")
+	fs.StringVarP(&f.format, "format", "f", "", "json, text, raw, kcat-json or a template: `FORMAT`; see kcm help formats")
+	fs.BoolVarP(&f.json, "json", "J", false, "the same as -f json")
+	fs.StringArrayVarP(&f.decode, "decode", "s", nil, "decode with `[key=|value=]NAME`: "+joinWords(codec.Names()))
+	fs.StringVar(&f.onDecode, "on-decode-error", "raw", "a record that cannot be decoded: `raw`, skip or fail")
+	fs.StringVar(&f.null, "null", "", "what stands for null in text, raw and templates: `TEXT`")
+	fs.StringVar(&f.delimiter, "delimiter", `\n`, "what ends a record in text, raw and templates: `TEXT`")
+	fs.StringVar(&f.onGap, "on-gap", "skip", "when the log's start has passed the position: `skip`, stop or fail")
+	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
+	fs.StringVar(&f.progress, "progress", "auto", "what is told on stderr: `auto`, json or off")
+}
+
+func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []string) (*consumeOptions, error) {
+	o := &consumeOptions{
+		env: env, words: args, regex: f.regex, all: f.all, limit: f.num, failFast: f.failFast, wait: f.wait,
+		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(),
+	}
+	for _, step := range []func() error{
+		func() error { return o.checkWords(f) },
+		func() error { return oneOf("--on-decode-error", f.onDecode, "raw", "skip", "fail") },
+		func() error { return oneOf("--on-gap", f.onGap, "skip", "stop", "fail") },
+		func() error { return oneOf("--progress", f.progress, "auto", "json", "off") },
+		func() error { return o.setNarrow(f) },
+		func() error { return o.setBounds(cmd, f) },
+		func() error { return o.setIsolation(f) },
+		func() error { return o.setFormat(cmd, f) },
+		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func (o *consumeOptions) checkWords(f consumeFlags) error {
+	if len(o.words) == 0 && !o.all {
+		return fault.New(fault.Usage, "consume needs a STREAM").
+			WithHint("kcm describe lists the streams; -a takes all of them")
+	}
+	return nil
+}
+
+func (o *consumeOptions) setIsolation(f consumeFlags) error {
+	switch {
+	case f.committed && f.uncommitted:
+		return fault.New(fault.Usage, "--read-committed and --read-uncommitted exclude each other")
+	case f.committed:
+		o.isolation = isolationCommitted
+	case f.uncommitted:
+		o.isolation = isolationUncommitted
+	}
+	return nil
+}
+
+// setBounds decides where the run begins and whether it has an end.
+func (o *consumeOptions) setBounds(cmd *cobra.Command, f consumeFlags) (err error) {
+	if o.offsets, err = spec.ParseOffsets(f.offsets, o.started); err != nil {
+		return err
+	}
+	stops := false
+	for _, r := range o.offsets.Ranges() {
+		if r.Start.Kind == spec.Stored {
+			return fault.New(fault.Usage, "-o stored needs a group or a state file to be stored in").
+				WithHint("-o group:NAME reads the commits of a group without joining it")
+		}
+		stops = stops || r.Stop.Given()
+	}
+	limited := cmd.Flags().Changed("num") || f.num >= 0
+	switch {
+	case f.exitAtEnd && f.follow:
+		return fault.New(fault.Usage, "-e and --follow exclude each other")
+	case limited && f.num < 0:
+		return fault.New(fault.Usage, "-n %d is not allowed: a number of records is 0 or more", f.num)
+	}
+	o.exit = (f.exitAtEnd || stops) && !f.follow
+	o.bounded = o.exit
+	o.promised = o.exit || stops || limited
+	o.start = spec.Bound{Kind: spec.End}
+	if o.exit || (limited && !f.follow) {
+		o.start = spec.Bound{Kind: spec.Start}
+	}
+	return nil
+}
+
+func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err error) {
+	env := o.env
+	name := f.format
+	switch {
+	case f.json && name != "" && name != output.FormatJSON && given(env, cmd, "format") == settings.CommandLine:
+		return fault.New(fault.Usage, "-J and -f %s exclude each other", name)
+	case f.json:
+		name = output.FormatJSON
+	case name == "" && env.StdoutTerminal:
+		name = output.FormatText
+	case name == "":
+		name = output.FormatJSON
+	}
+	opt := output.Options{Color: useColor(env)}
+	if given(env, cmd, "null") != settings.Default {
+		opt.Null = &f.null
+	}
+	if given(env, cmd, "delimiter") != settings.Default {
+		opt.Delimiter = &f.delimiter
+	}
+	if o.format, err = output.NewFormat(name, opt); err != nil {
+		return err
+	}
+	o.decode, err = codec.ParseChoice(f.decode)
+	return err
+}
+
+// runConsume reads until the end, the limit or a signal.
+func runConsume(ctx context.Context, o *consumeOptions) error {
+	view, err := loadView(ctx, o.env)
+	if err != nil {
+		return err
+	}
+	wants, err := o.wants(view)
+	if err != nil {
+		return err
+	}
+	opts, stop, err := o.sourceOptions(view, wants)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if o.limit == 0 {
+		return nil
+	}
+	if !o.bounded && o.limit < 0 && !o.env.StdoutTerminal {
+		o.env.run.notices.Notef("following; -e stops at the end")
+	}
+	stats, err := source.Run(ctx, opts)
+	return o.ending(ctx, stats, err)
+}
+
+// ending turns the way a run ended into its error and last words.
+func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err error) error {
+	if stats.Undone > 0 {
+		o.env.run.notices.Warnf("%s could not be decoded", count(stats.Undone, "record"))
+	}
+	if stats.Dropped > 0 {
+		o.env.run.notices.Warnf("%s left out", count(stats.Dropped, "record"))
+	}
+	switch _, signaled := stoppedBy(ctx); {
+	case isClosed(err):
+		return nil
+	case signaled && !o.promised:
+		return nil
+	default:
+		return err
+	}
+}
+
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// loadView reads the metadata that the global flags name.
+func loadView(ctx context.Context, env *Env) (*metadata.View, error) {
+	in, err := findInputs(env)
+	if err != nil {
+		return nil, err
+	}
+	return in.load(ctx, env)
+}

@@ -1,5 +1,173 @@
 package cmd
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"slices"
 
-func newDescribeCmd(_ *Env) *cobra.Command { return &cobra.Command{Use: "describe"} }
+	"github.com/spf13/cobra"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/metadata"
+	"github.com/kcm-cli/kcm/internal/output"
+)
+
+// describeOptions are the flags that every describe command has.
+type describeOptions struct {
+	env     *Env
+	output  string
+	offline bool
+}
+
+// document is what a describe command found out: its JSON form by tags, and the
+// tables that show it to people.
+type document interface {
+	tables(wide bool) []output.Table
+}
+
+func newDescribeCmd(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "describe [NAME]",
+		Short: "Show streams, clusters and topics",
+		Long: `describe shows what streams there are and where they live; clusters with their
+brokers; topics with their partitions. Without more it lists the streams, and
+with a lone NAME it shows that stream. All clusters are asked at once; one that
+does not answer is shown with its error, and the exit code is 3.`,
+		Example: `  kcm describe                          the streams
+  kcm describe orders                   a stream, partition by partition
+  kcm describe cluster east             a cluster and its brokers
+  kcm describe topic east/orders -o json
+  kcm describe streams --offline        without contacting a cluster`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	o := addDescribeFlags(env, cmd)
+	cmd.ValidArgsFunction = completeStreams(env)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return o.run(cmd.Context(), func(ctx context.Context, view *metadata.View) (document, []error, error) {
+				return describeStream(ctx, o, view, args[0])
+			})
+		}
+		return o.run(cmd.Context(), func(ctx context.Context, view *metadata.View) (document, []error, error) {
+			return describeStreams(ctx, o, view)
+		})
+	}
+	cmd.AddCommand(
+		describeSub(env, describeWords{use: "streams", short: "List the streams and where they live"}, cobra.NoArgs,
+			func(ctx context.Context, o *describeOptions, view *metadata.View, _ []string) (document, []error, error) {
+				return describeStreams(ctx, o, view)
+			}, nil),
+		describeSub(env, describeWords{use: "stream NAME", short: "Show a stream, partition by partition"}, cobra.ExactArgs(1),
+			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
+				return describeStream(ctx, o, view, args[0])
+			}, completeStreams(env)),
+		describeSub(env, describeWords{use: "clusters", short: "List the clusters"}, cobra.NoArgs,
+			func(ctx context.Context, o *describeOptions, view *metadata.View, _ []string) (document, []error, error) {
+				return describeClusters(ctx, o, view)
+			}, nil),
+		describeSub(env, describeWords{use: "cluster NAME", short: "Show a cluster and its brokers"}, cobra.ExactArgs(1),
+			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
+				return describeCluster(ctx, o, view, args[0])
+			}, completeClusters(env)),
+		describeSub(env, describeWords{use: "topics [CLUSTER]", short: "List the topics of every cluster, or of one"}, cobra.MaximumNArgs(1),
+			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
+				return describeTopics(ctx, o, view, args)
+			}, completeClusters(env)),
+		describeSub(env, describeWords{use: "topic [CLUSTER/]NAME", short: "Show a topic, on every cluster that has it or on one"}, cobra.ExactArgs(1),
+			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
+				return describeTopic(ctx, o, view, args[0])
+			}, completeTopics(env)),
+	)
+	return cmd
+}
+
+// describeWords are how a command is called and what it says of itself.
+type describeWords struct{ use, short string }
+
+// describeFunc finds out. The errors in the list are those of single clusters,
+// which the document shows too; the last one is about the command as a whole.
+type describeFunc func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error)
+
+func describeSub(env *Env, words describeWords, args cobra.PositionalArgs, find describeFunc, complete completeFunc) *cobra.Command {
+	cmd := &cobra.Command{Use: words.use, Short: words.short, Args: args, ValidArgsFunction: complete}
+	o := addDescribeFlags(env, cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return o.run(cmd.Context(), func(ctx context.Context, view *metadata.View) (document, []error, error) {
+			return find(ctx, o, view, args)
+		})
+	}
+	return cmd
+}
+
+func addDescribeFlags(env *Env, cmd *cobra.Command) *describeOptions {
+	o := &describeOptions{env: env}
+	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "`table`, wide, json or yaml")
+	cmd.Flags().BoolVar(&o.offline, "offline", false, "show the metadata only; contact no cluster")
+	return o
+}
+
+// run finds out and prints. It ends with Partial when some clusters failed.
+func (o *describeOptions) run(ctx context.Context, find func(context.Context, *metadata.View) (document, []error, error)) error {
+	if err := oneOf("--output", o.output, "table", "wide", "json", "yaml"); err != nil {
+		return err
+	}
+	view, err := loadView(ctx, o.env)
+	if err != nil {
+		return err
+	}
+	doc, failed, err := find(ctx, view)
+	if err != nil {
+		return err
+	}
+	if err := o.print(doc); err != nil {
+		return err
+	}
+	return partial(failed, doc)
+}
+
+// asked is implemented by documents that know how many clusters were asked.
+type asked interface{ asked() int }
+
+// partial says how a command ends of which some clusters failed: with their
+// common kind if all did, else Partial.
+func partial(failed []error, doc document) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	kind := fault.KindOf(failed[0])
+	same := !slices.ContainsFunc(failed, func(err error) bool { return fault.KindOf(err) != kind })
+	if a, ok := doc.(asked); ok && len(failed) >= a.asked() && same {
+		if len(failed) == 1 {
+			return failed[0]
+		}
+		return fault.New(kind, "no cluster answered: %w", failed[0])
+	}
+	if len(failed) == 1 {
+		return fault.New(fault.Partial, "%w", failed[0])
+	}
+	return fault.New(fault.Partial, "%d clusters failed, first: %w", len(failed), failed[0])
+}
+
+func (o *describeOptions) print(doc document) (err error) {
+	var buf []byte
+	switch o.output {
+	case "json":
+		buf, err = output.AppendJSON(buf, doc)
+	case "yaml":
+		buf, err = output.AppendYAML(buf, doc)
+	default:
+		for i, t := range doc.tables(o.output == "wide") {
+			if i > 0 {
+				buf = append(buf, '\n')
+			}
+			buf = t.Append(buf, useColor(o.env))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = output.NewStdout(o.env.Stdout).Write(buf)
+	if isClosed(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kcm-cli/kcm/internal/metadata"
+)
+
+// completionPatience bounds what a look-up of topics may take while somebody
+// waits at a prompt.
+const completionPatience = 2 * time.Second
+
+// completeFunc completes the word that is being typed.
+type completeFunc = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
+
+// completeStreams completes stream names and, once a word has a slash, the
+// topics of that cluster. Without metadata the topics are the streams.
+func completeStreams(env *Env) completeFunc {
+	return completing(env, func(ctx context.Context, view *metadata.View, word string) []string {
+		if name, _, ok := strings.Cut(word, "/"); ok {
+			return prefixed(name+"/", topicNames(ctx, env, view, name))
+		}
+		var names []string
+		for _, s := range view.Streams {
+			names = append(names, s.Name)
+		}
+		if view.AdHoc {
+			for _, c := range view.Clusters {
+				names = append(names, topicNames(ctx, env, view, c.Name)...)
+			}
+		}
+		return names
+	})
+}
+
+// completeClusters completes cluster names.
+func completeClusters(env *Env) completeFunc {
+	return completing(env, func(_ context.Context, view *metadata.View, _ string) []string {
+		var names []string
+		for _, c := range view.Clusters {
+			names = append(names, c.Name)
+		}
+		return names
+	})
+}
+
+// completeTopics completes CLUSTER/TOPIC.
+func completeTopics(env *Env) completeFunc {
+	return completing(env, func(ctx context.Context, view *metadata.View, word string) []string {
+		var names []string
+		for _, c := range view.Clusters {
+			if strings.HasPrefix(c.Name+"/", word) || strings.HasPrefix(word, c.Name+"/") {
+				names = append(names, prefixed(c.Name+"/", topicNames(ctx, env, view, c.Name))...)
+			}
+		}
+		return names
+	})
+}
+
+// completing loads the metadata and offers what find returns. Whatever fails,
+// nothing is offered and nothing is said: the prompt is not the place for it.
+func completing(env *Env, find func(ctx context.Context, view *metadata.View, word string) []string) completeFunc {
+	return func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		if err := prepare(env, cmd); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
+		defer cancel()
+		view, err := loadView(ctx, env)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names := slices.DeleteFunc(find(ctx, view, word), func(n string) bool { return !strings.HasPrefix(n, word) })
+		slices.Sort(names)
+		return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// topicNames asks a cluster for the names of its topics; none if it does not answer.
+func topicNames(ctx context.Context, env *Env, view *metadata.View, name string) []string {
+	m := view.Cluster(name)
+	if m == nil {
+		return nil
+	}
+	c, err := connect(env, m)
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	topics, err := c.Topics(ctx)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, t := range topics {
+		if !t.Internal && !metadata.Internal(t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+func prefixed(prefix string, names []string) []string {
+	for i := range names {
+		names[i] = prefix + names[i]
+	}
+	return names
+}

@@ -1,0 +1,216 @@
+package cmd
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/kcm-cli/kcm/internal/batch"
+	"github.com/kcm-cli/kcm/internal/codec"
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/output"
+	"github.com/kcm-cli/kcm/internal/record"
+	"github.com/kcm-cli/kcm/internal/source"
+)
+
+// consumeSink formats records and writes them to stdout.
+type consumeSink struct {
+	out      *output.Stdout
+	format   output.Format
+	needs    output.Needs
+	decoders map[string]codec.Pair // by stream
+	onDecode string
+	limit    int64 // for formats that number records; negative is none
+	pool     *batch.Pool
+	buffers  sync.Pool // *[]byte
+	gather   []byte
+}
+
+// maxKeptBuffer is the size up to which an output buffer is used again.
+const maxKeptBuffer = 8 << 20
+
+func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error) {
+	s := &consumeSink{
+		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
+		decoders: map[string]codec.Pair{}, onDecode: o.onDecode, limit: -1, pool: new(batch.Pool),
+	}
+	s.buffers.New = func() any { return new([]byte) }
+	if s.needs.Sequence {
+		s.limit = o.limit
+	}
+	for _, w := range wants {
+		choice := o.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value})
+		if s.needs.StoredBytes {
+			choice = choice.Or(codec.Choice{Key: "raw", Value: "raw"})
+		}
+		if !s.needs.Key {
+			choice.Key = codec.Auto
+		}
+		if !s.needs.Value {
+			choice.Value = codec.Auto
+		}
+		pair, err := choice.Pair()
+		if err != nil {
+			return nil, err
+		}
+		s.decoders[w.Stream.Name] = pair
+	}
+	return s, nil
+}
+
+// Worker implements source.Sink.
+func (s *consumeSink) Worker() source.Worker {
+	return &consumeWorker{s: s, decoder: batch.NewDecoder(s.pool), left: s.limit}
+}
+
+// Write implements source.Sink. Small blocks are gathered into one write.
+func (s *consumeSink) Write(blocks []source.Block) error {
+	if len(blocks) == 1 {
+		_, err := s.out.Write(blocks[0].Data)
+		return err
+	}
+	s.gather = s.gather[:0]
+	for _, b := range blocks {
+		if len(b.Data) >= 64<<10 {
+			if err := s.flush(); err != nil {
+				return err
+			}
+			if _, err := s.out.Write(b.Data); err != nil {
+				return err
+			}
+			continue
+		}
+		s.gather = append(s.gather, b.Data...)
+	}
+	return s.flush()
+}
+
+func (s *consumeSink) flush() error {
+	if len(s.gather) == 0 {
+		return nil
+	}
+	_, err := s.out.Write(s.gather)
+	s.gather = s.gather[:0]
+	return err
+}
+
+// consumeWorker formats chunks. It belongs to one goroutine.
+type consumeWorker struct {
+	s       *consumeSink
+	decoder *batch.Decoder
+	scratch []byte
+	left    int64 // records that may still be numbered; negative is no limit
+}
+
+// Prepare implements source.Worker.
+func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
+	if w.left >= 0 && (limit < 0 || int64(limit) > w.left) {
+		limit = int(w.left)
+	}
+	p := w.preparation(c, limit)
+	err := c.Records(w.decoder, p.take)
+	if err == nil {
+		err = p.err
+	}
+	if p.full || err != nil {
+		p.block.Next = p.seen
+	}
+	if w.left >= 0 {
+		w.left -= int64(p.block.Written)
+	}
+	p.block.Data = *p.buf
+	buf := p.buf
+	p.block.Free = func() {
+		if cap(*buf) <= maxKeptBuffer {
+			w.s.buffers.Put(buf)
+		}
+	}
+	return p.block, err
+}
+
+// preparation is one chunk on its way to a block.
+type preparation struct {
+	w        *consumeWorker
+	formats  []output.SplitFormat // by stream
+	decoders []codec.Pair         // by stream
+	limit    int
+	buf      *[]byte
+	block    source.Block
+	seen     int64 // position behind the last record that was dealt with
+	full     bool
+	err      error
+}
+
+func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
+	buf, _ := w.s.buffers.Get().(*[]byte)
+	*buf = (*buf)[:0]
+	p := &preparation{w: w, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
+	for _, stream := range c.Streams {
+		p.formats = append(p.formats, w.s.format.ForSplit(stream, c.Split))
+		p.decoders = append(p.decoders, w.s.pair(stream))
+	}
+	return p
+}
+
+// pair returns a stream's decoders; streams named after a topic of a pattern
+// are not known beforehand and have those of the pattern.
+func (s *consumeSink) pair(stream string) codec.Pair {
+	if p, ok := s.decoders[stream]; ok {
+		return p
+	}
+	for _, p := range s.decoders {
+		return p
+	}
+	return codec.Pair{}
+}
+
+var errDecode = errors.New("decode")
+
+// take formats one record for one stream.
+func (p *preparation) take(r *record.Record, stream int) bool {
+	if p.limit >= 0 && p.block.Written >= p.limit {
+		p.full = true
+		return false
+	}
+	var key, value record.Value
+	w := p.w
+	w.scratch = w.scratch[:0]
+	if w.s.needs.Key {
+		key, w.scratch = p.decoders[stream].Key.Decode(w.scratch, r.Key)
+	}
+	if w.s.needs.Value {
+		value, w.scratch = p.decoders[stream].Value.Decode(w.scratch, r.Value)
+	}
+	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
+		return p.err == nil
+	}
+	*p.buf = p.formats[stream].Append(*p.buf, r, &key, &value)
+	p.block.Written++
+	p.seen = r.Offset + 1
+	return true
+}
+
+// undecodable applies the policy to a record and reports whether it is written.
+func (p *preparation) undecodable(r *record.Record, key, value error) bool {
+	p.block.Undone++
+	switch p.w.s.onDecode {
+	case "skip":
+		p.block.Dropped++
+		p.seen = r.Offset + 1
+		return false
+	case "fail":
+		p.err = decodeError(r.Offset, key, value)
+		return false
+	default:
+		return true
+	}
+}
+
+func decodeError(offset int64, key, value error) error {
+	if key != nil {
+		return fault.New(fault.Failed, "offset %d: the key cannot be decoded: %w", offset, key)
+	}
+	return fault.New(fault.Failed, "offset %d: the value cannot be decoded: %w", offset, value)
+}
+
+// isClosed reports that nobody reads standard output any more.
+func isClosed(err error) bool { return errors.Is(err, output.ErrClosedPipe) }

@@ -1,0 +1,193 @@
+package cmd
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/metadata"
+	"github.com/kcm-cli/kcm/internal/output"
+)
+
+// brokerDoc is one broker.
+type brokerDoc struct {
+	ID         int32   `json:"id"`
+	Address    string  `json:"address"`
+	Rack       *string `json:"rack"`
+	Controller bool    `json:"controller"`
+	Version    *string `json:"version"` // a guess from what it supports
+	Error      *string `json:"error"`
+}
+
+// clusterDoc is a cluster.
+type clusterDoc struct {
+	Name      string      `json:"name"`
+	Bootstrap []string    `json:"bootstrap"`
+	TLS       bool        `json:"tls"`
+	SASL      *string     `json:"sasl"`
+	ClusterID *string     `json:"cluster_id"`
+	Brokers   []brokerDoc `json:"brokers"`
+	Streams   []string    `json:"streams"`
+	Error     *string     `json:"error"`
+
+	contacted bool
+}
+
+func newClusterDoc(view *metadata.View, m *metadata.Cluster) clusterDoc {
+	d := clusterDoc{Name: m.Name, Bootstrap: m.Bootstrap, TLS: m.TLS != nil, ClusterID: optional(m.ClusterID)}
+	if m.SASL != nil {
+		d.SASL = optional(m.SASL.Mechanism)
+	}
+	for _, s := range view.Streams {
+		if slices.ContainsFunc(s.Sources, func(src metadata.Source) bool { return src.Cluster == m.Name }) {
+			d.Streams = append(d.Streams, s.Name)
+		}
+	}
+	return d
+}
+
+// ask fills in what the cluster says about itself.
+func (d *clusterDoc) ask(ctx context.Context, c *cluster.Cluster) error {
+	info, err := c.Connect(ctx)
+	d.Bootstrap = c.Bootstrap()
+	if err != nil {
+		d.Error = errorOf(err)
+		return err
+	}
+	d.contacted = true
+	if info.ClusterID != "" {
+		d.ClusterID = &info.ClusterID
+	}
+	brokers, err := c.Brokers(ctx)
+	if err != nil {
+		d.Error = errorOf(err)
+		return err
+	}
+	for _, b := range brokers {
+		if b.Err != nil && err == nil {
+			err = b.Err
+		}
+		d.Brokers = append(d.Brokers, brokerDoc{
+			ID: b.ID, Address: net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))), Rack: optional(b.Rack),
+			Controller: b.ID == info.Controller, Version: optional(b.Version), Error: errorOf(b.Err),
+		})
+	}
+	return err
+}
+
+// clustersDoc lists clusters.
+type clustersDoc struct {
+	Clusters []clusterDoc `json:"clusters"`
+	offline  bool
+}
+
+func (d *clustersDoc) asked() int { return len(d.Clusters) }
+
+func describeClusters(ctx context.Context, o *describeOptions, view *metadata.View) (document, []error, error) {
+	doc := &clustersDoc{offline: o.offline}
+	var names []string
+	for _, m := range view.Clusters {
+		names = append(names, m.Name)
+		doc.Clusters = append(doc.Clusters, newClusterDoc(view, m))
+	}
+	if o.offline {
+		return doc, nil, nil
+	}
+	errs := eachCluster(o.env, view, names, func(i int, c *cluster.Cluster) error { return doc.Clusters[i].ask(ctx, c) })
+	for i, err := range errs {
+		if err != nil && doc.Clusters[i].Error == nil && !doc.Clusters[i].contacted {
+			doc.Clusters[i].Error = errorOf(err)
+		}
+	}
+	return doc, present(errs), nil
+}
+
+func describeCluster(ctx context.Context, o *describeOptions, view *metadata.View, name string) (document, []error, error) {
+	if err := mustCluster(view, name); err != nil {
+		return nil, nil, err
+	}
+	doc := &oneClusterDoc{clusterDoc: newClusterDoc(view, view.Cluster(name)), offline: o.offline}
+	if o.offline {
+		return doc, nil, nil
+	}
+	errs := eachCluster(o.env, view, []string{name}, func(_ int, c *cluster.Cluster) error { return doc.ask(ctx, c) })
+	if errs[0] != nil && !doc.contacted {
+		doc.Error = errorOf(errs[0])
+	}
+	return doc, present(errs), nil
+}
+
+func (d *clustersDoc) tables(wide bool) []output.Table {
+	t := output.Table{Columns: []output.Column{{Header: "CLUSTER"}, {Header: "BOOTSTRAP"}}}
+	if wide {
+		t.Columns = append(t.Columns, output.Column{Header: "TLS"}, output.Column{Header: "SASL"}, output.Column{Header: "STREAMS"})
+	}
+	t.Columns = append(t.Columns, output.Column{Header: "CLUSTER ID"}, output.Column{Header: "BROKERS", Right: true}, output.Column{Header: "ERROR"})
+	if d.offline {
+		t.Columns = t.Columns[:len(t.Columns)-2]
+	}
+	for _, c := range d.Clusters {
+		row := output.Text(c.Name, strings.Join(c.Bootstrap, ","))
+		if wide {
+			row = append(row, output.Text(yesNo(c.TLS), text(c.SASL), dash(strings.Join(c.Streams, ",")))...)
+		}
+		row = append(row, output.Cell{Text: text(c.ClusterID)})
+		if !d.offline {
+			row = append(row, output.Cell{Text: c.brokerCount()}, trouble(c.firstError()))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return []output.Table{t}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func (d clusterDoc) brokerCount() string {
+	if !d.contacted {
+		return "-"
+	}
+	return strconv.Itoa(len(d.Brokers))
+}
+
+func (d clusterDoc) firstError() *string {
+	if d.Error != nil {
+		return d.Error
+	}
+	for _, b := range d.Brokers {
+		if b.Error != nil {
+			return b.Error
+		}
+	}
+	return nil
+}
+
+// oneClusterDoc is a cluster, broker by broker.
+type oneClusterDoc struct {
+	clusterDoc
+	offline bool
+}
+
+func (d *oneClusterDoc) asked() int { return 1 }
+
+func (d *oneClusterDoc) tables(wide bool) []output.Table {
+	head := (&clustersDoc{Clusters: []clusterDoc{d.clusterDoc}, offline: d.offline}).tables(wide)
+	if len(d.Brokers) == 0 {
+		return head
+	}
+	t := output.Table{Columns: []output.Column{
+		{Header: "BROKER", Right: true}, {Header: "ADDRESS"}, {Header: "RACK"}, {Header: "VERSION"}, {Header: "CONTROLLER"}, {Header: "ERROR"},
+	}}
+	for _, b := range d.Brokers {
+		row := output.Text(strconv.Itoa(int(b.ID)), b.Address, text(b.Rack), text(b.Version), yesNo(b.Controller))
+		t.Rows = append(t.Rows, append(row, trouble(b.Error)))
+	}
+	return append(head, t)
+}

@@ -1,0 +1,236 @@
+package cmd
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/metadata"
+	"github.com/kcm-cli/kcm/internal/output"
+)
+
+// topicDoc is a topic on one cluster.
+type topicDoc struct {
+	Cluster     string         `json:"cluster"`
+	Topic       string         `json:"topic"`
+	TopicID     *string        `json:"topic_id"`
+	Internal    bool           `json:"internal"`
+	Replication *int           `json:"replication_factor"`
+	Partitions  []partitionDoc `json:"partitions"`
+	Configs     []configDoc    `json:"configs"`
+	Error       *string        `json:"error"`
+}
+
+// configDoc is a setting of a topic that is not the default.
+type configDoc struct {
+	Name  string  `json:"name"`
+	Value *string `json:"value"` // null when the broker does not show it
+}
+
+// failedDoc is a cluster that could not be asked.
+type failedDoc struct {
+	Cluster string `json:"cluster"`
+	Error   string `json:"error"`
+}
+
+// topicsDoc lists topics of clusters.
+type topicsDoc struct {
+	Topics []topicDoc  `json:"topics"`
+	Failed []failedDoc `json:"failed"`
+
+	detailed bool // with partitions one by one
+	count    int
+}
+
+func (d *topicsDoc) asked() int { return d.count }
+
+func describeTopics(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
+	if o.offline {
+		return nil, nil, fault.New(fault.Usage, "--offline: topics are known to the clusters only")
+	}
+	names, err := clusterNames(view, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	return askTopics(ctx, o, view, topicQuery{clusters: names})
+}
+
+func describeTopic(ctx context.Context, o *describeOptions, view *metadata.View, word string) (document, []error, error) {
+	if o.offline {
+		return nil, nil, fault.New(fault.Usage, "--offline: topics are known to the clusters only")
+	}
+	q := topicQuery{topic: word}
+	var args []string
+	if name, topic, ok := strings.Cut(word, "/"); ok {
+		args, q.topic = []string{name}, topic
+	}
+	var err error
+	if q.clusters, err = clusterNames(view, args); err != nil {
+		return nil, nil, err
+	}
+	return askTopics(ctx, o, view, q)
+}
+
+// clusterNames are the clusters to ask: the one named, or all.
+func clusterNames(view *metadata.View, args []string) ([]string, error) {
+	if len(args) > 0 {
+		return args, mustCluster(view, args[0])
+	}
+	var names []string
+	for _, c := range view.Clusters {
+		names = append(names, c.Name)
+	}
+	return names, nil
+}
+
+// topicQuery is one topic, or all, on some clusters.
+type topicQuery struct {
+	clusters []string
+	topic    string
+}
+
+func askTopics(ctx context.Context, o *describeOptions, view *metadata.View, q topicQuery) (document, []error, error) {
+	found := make([][]topicDoc, len(q.clusters))
+	near := make([][]string, len(q.clusters))
+	errs := eachCluster(o.env, view, q.clusters, func(i int, c *cluster.Cluster) (err error) {
+		found[i], near[i], err = q.ask(ctx, c)
+		return err
+	})
+	doc := &topicsDoc{detailed: q.topic != "", count: len(q.clusters)}
+	for i, err := range errs {
+		doc.Topics = append(doc.Topics, found[i]...)
+		if err != nil && len(found[i]) == 0 {
+			doc.Failed = append(doc.Failed, failedDoc{q.clusters[i], err.Error()})
+		}
+	}
+	if q.topic != "" && len(doc.Topics) == 0 && len(present(errs)) == 0 {
+		return nil, nil, notFound(q.topic, slices.Compact(slices.Concat(near...)))
+	}
+	return doc, present(errs), nil
+}
+
+// ask looks the topics of one cluster up. A topic that is not there is no
+// error, but the names nearest to it are returned.
+func (q topicQuery) ask(ctx context.Context, c *cluster.Cluster) (docs []topicDoc, near []string, err error) {
+	if _, err := c.Connect(ctx); err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	if q.topic != "" {
+		names = []string{q.topic}
+	}
+	topics, err := c.Topics(ctx, names...)
+	if err != nil {
+		return nil, nil, err
+	}
+	var first error
+	for _, t := range topics {
+		if q.topic != "" && cluster.IsMissing(t.Err) {
+			near, _ = c.Nearest(ctx, q.topic)
+			return nil, near, nil
+		}
+		d := topicDoc{Cluster: c.Name(), Topic: t.Name, TopicID: optional(cluster.IDText(t.ID)), Internal: t.Internal || metadata.Internal(t.Name)}
+		err := t.Err
+		if err == nil {
+			err = q.detail(ctx, c, t, &d)
+		} else {
+			err = c.Explain(err, t.Name)
+			d.Error = errorOf(err)
+		}
+		if first == nil {
+			first = err
+		}
+		docs = append(docs, d)
+	}
+	return docs, nil, first
+}
+
+// detail fills in the partitions, and for a single topic its offsets and settings.
+func (q topicQuery) detail(ctx context.Context, c *cluster.Cluster, t cluster.Topic, d *topicDoc) (err error) {
+	if len(t.Partitions) > 0 {
+		n := len(t.Partitions[0].Replicas)
+		d.Replication = &n
+	}
+	if q.topic == "" {
+		for _, p := range t.Partitions {
+			pd, perr := describePartition(t.Name, p, nil)
+			d.Partitions = append(d.Partitions, pd)
+			if err == nil {
+				err = perr
+			}
+		}
+		return err
+	}
+	if d.Partitions, err = describePartitions(ctx, c, []cluster.Topic{t}); err != nil && len(d.Partitions) == 0 {
+		d.Error = errorOf(err)
+		return err
+	}
+	configs, cerr := c.TopicConfigs(ctx, t.Name)
+	if cerr != nil {
+		return cerr
+	}
+	for _, e := range configs[0].Entries {
+		if !e.Default {
+			d.Configs = append(d.Configs, configDoc{e.Name, e.Value})
+		}
+	}
+	return err
+}
+
+func (d *topicsDoc) tables(wide bool) []output.Table {
+	t := output.Table{Columns: []output.Column{
+		{Header: "CLUSTER"}, {Header: "TOPIC"}, {Header: "PARTITIONS", Right: true}, {Header: "REPLICAS", Right: true},
+	}}
+	if wide {
+		t.Columns = append(t.Columns, output.Column{Header: "TOPIC ID"}, output.Column{Header: "INTERNAL"})
+	}
+	t.Columns = append(t.Columns, output.Column{Header: "ERROR"})
+	for _, td := range d.Topics {
+		row := output.Text(td.Cluster, td.Topic, strconv.Itoa(len(td.Partitions)), number(td.Replication))
+		if wide {
+			row = append(row, output.Text(text(td.TopicID), yesNo(td.Internal))...)
+		}
+		t.Rows = append(t.Rows, append(row, trouble(td.firstError())))
+	}
+	for _, f := range d.Failed {
+		row := output.Text(f.Cluster, "-", "-", "-")
+		if wide {
+			row = append(row, output.Text("-", "-")...)
+		}
+		t.Rows = append(t.Rows, append(row, trouble(&f.Error)))
+	}
+	tables := []output.Table{t}
+	if d.detailed {
+		tables = append(tables, d.details(wide)...)
+	}
+	return tables
+}
+
+func (td topicDoc) firstError() *string {
+	return sourceDoc{Partitions: td.Partitions, Error: td.Error}.firstError()
+}
+
+// details are the partitions of a single topic, and its settings.
+func (d *topicsDoc) details(wide bool) []output.Table {
+	var rows []partitionRow
+	configs := output.Table{Columns: []output.Column{{Header: "CLUSTER"}, {Header: "SETTING"}, {Header: "VALUE"}}}
+	for _, td := range d.Topics {
+		for _, p := range td.Partitions {
+			rows = append(rows, partitionRow{td.Cluster, p})
+		}
+		for _, c := range td.Configs {
+			configs.Rows = append(configs.Rows, output.Text(td.Cluster, c.Name, text(c.Value)))
+		}
+	}
+	var tables []output.Table
+	if len(rows) > 0 {
+		tables = append(tables, partitionTable(wide, rows))
+	}
+	if len(configs.Rows) > 0 {
+		tables = append(tables, configs)
+	}
+	return tables
+}

@@ -1,0 +1,76 @@
+package source
+
+import (
+	"github.com/kcm-cli/kcm/internal/batch"
+	"github.com/kcm-cli/kcm/internal/record"
+	"github.com/kcm-cli/kcm/internal/spec"
+)
+
+// chunkBytes is the size at which a fetch answer is cut: small enough to keep
+// all workers busy and output buffers near a megabyte, large enough that the
+// work per chunk does not show.
+const chunkBytes = 192 << 10
+
+// Chunk is some whole batches of one split, in order, on the way to the sink.
+// It may hold no batch at all: then it only moves the position.
+type Chunk struct {
+	Split   record.Split
+	Streams []string // under which records are delivered
+
+	batches  []batch.Raw
+	first    int64 // position before the chunk
+	next     int64 // position behind the chunk
+	epoch    int32
+	split    *split
+	err      error // ends the split once everything before it is written
+	maxBatch int64
+	release  func()
+}
+
+// delivery is how one stream takes a split.
+type delivery struct {
+	from, until int64 // from ≤ offset < until; spec.Open is no end
+	window      spec.Window
+}
+
+func (d *delivery) wants(r *record.Record) bool {
+	return r.Offset >= d.from && r.Offset < d.until && d.window.Holds(r.Timestamp)
+}
+
+// First is the position before the chunk: no wanted record lies below it.
+func (c *Chunk) First() int64 { return c.first }
+
+// Next is the split's position once the whole chunk has been written.
+func (c *Chunk) Next() int64 { return c.next }
+
+// Records yields the wanted deliveries in order: a record and the index in
+// Streams of the stream it is for. A record dies when yield returns. An error
+// names the first offset that could not be read.
+func (c *Chunk) Records(d *batch.Decoder, yield func(r *record.Record, stream int) bool) error {
+	var rec record.Record
+	for _, raw := range c.batches {
+		b, err := d.Decode(raw, c.maxBatch)
+		if err != nil {
+			return err
+		}
+		more, err := c.walk(b, &rec, yield)
+		b.Release()
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Chunk) walk(b *batch.Batch, rec *record.Record, yield func(*record.Record, int) bool) (bool, error) {
+	deliveries := c.split.deliveries
+	w := b.Records()
+	for w.Next(rec) {
+		for i := range deliveries {
+			if deliveries[i].wants(rec) && !yield(rec, i) {
+				return false, nil
+			}
+		}
+	}
+	return true, w.Err()
+}

@@ -1,0 +1,258 @@
+package source
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// lateContact is how long after the run's start "end" may still be taken from
+// the log: later it is found by time, so that nothing written meanwhile is left out.
+const lateContact = time.Second
+
+// read finds the cluster's splits, starts them and looks after them until all
+// are finished. What cannot be found yet is looked for again.
+func (r *reader) read(ctx context.Context, info cluster.Info) error {
+	r.lates = time.Since(r.e.Started) > lateContact
+	since, pause := time.Now(), time.Second
+	missing, err := r.discover(ctx, info.ClusterID)
+	for {
+		switch {
+		case err != nil && fault.KindOf(err) != fault.Unreachable:
+			return err
+		case r.e.Bounded && time.Since(since) >= r.e.GiveUp:
+			r.giveUp(missing)
+			if err != nil {
+				return err
+			}
+			missing = nil
+		case err != nil:
+			r.lost(err)
+		}
+		r.settle(ctx)
+		if err == nil && len(missing) == 0 && r.unfinished() == 0 {
+			return nil
+		}
+		retry := err != nil || len(missing) > 0 || len(r.waiting) > 0
+		if !r.wait(ctx, pause, retry) {
+			return ctx.Err()
+		}
+		if err != nil || len(missing) > 0 {
+			missing, err = r.discover(ctx, info.ClusterID)
+			pause = min(2*pause, 5*time.Second)
+		}
+		if len(r.waiting) > 0 {
+			r.admit(ctx)
+		}
+	}
+}
+
+// wait sleeps until something changes or, if there is something to try again,
+// a while has passed; also a second when trouble has to be watched. It returns
+// false when ctx ends.
+func (r *reader) wait(ctx context.Context, pause time.Duration, retry bool) bool {
+	var timer <-chan time.Time
+	if retry || r.troubled() {
+		timer = time.After(pause)
+	}
+	select {
+	case <-r.wake:
+	case <-timer:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// giveUp ends what a bounded run has looked for in vain.
+func (r *reader) giveUp(missing []error) {
+	for _, err := range missing {
+		r.fail(err)
+	}
+}
+
+// discover looks every wanted topic up and starts the splits that are not under
+// way yet. It returns why some cannot be started yet; its error is about the
+// cluster as a whole.
+func (r *reader) discover(ctx context.Context, id string) (missing []error, err error) {
+	topics, err := r.cluster.Topics(ctx, r.names()...)
+	if err != nil {
+		return nil, err
+	}
+	r.back()
+	found := r.match(topics)
+	if err := r.identify(ctx, id, found); err != nil {
+		return nil, err
+	}
+	var fresh []*split
+	for _, f := range found {
+		splits, lacks := r.splits(ctx, f)
+		fresh = append(fresh, splits...)
+		missing = append(missing, lacks...)
+	}
+	missing = append(missing, r.unmatched(found)...)
+	lacks, err := r.start(ctx, fresh)
+	return append(missing, lacks...), err
+}
+
+// names are the topics to ask for; none, which asks for all, if there is a pattern.
+func (r *reader) names() []string {
+	var names []string
+	for _, w := range r.wants {
+		for _, t := range w.Source.Topics {
+			if t.Regexp != nil {
+				return nil
+			}
+			if r.takes(t.Name) && !slices.Contains(names, t.Name) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	return names
+}
+
+func (r *reader) takes(topic string) bool { return r.e.Topic == nil || r.e.Topic(topic) }
+
+// match is a topic and the wants that take it.
+type match struct {
+	topic cluster.Topic
+	wants []Want
+}
+
+// match finds which wants take which topics. A topic that is wanted by name and
+// not among topics is one with an error.
+func (r *reader) match(topics []cluster.Topic) []match {
+	var list []match
+	for _, t := range topics {
+		m := match{topic: t}
+		for _, w := range r.wants {
+			if r.takes(t.Name) && wanted(w, t) {
+				m.wants = append(m.wants, w)
+			}
+		}
+		if len(m.wants) > 0 {
+			list = append(list, m)
+		}
+	}
+	for _, w := range r.wants {
+		for _, t := range w.Source.Topics {
+			i := slices.IndexFunc(list, func(m match) bool { return m.topic.Name == t.Name })
+			if t.Regexp == nil && r.takes(t.Name) && i < 0 {
+				list = append(list, match{topic: cluster.Topic{Name: t.Name, Err: kerr.UnknownTopicOrPartition}, wants: []Want{w}})
+			}
+		}
+	}
+	return list
+}
+
+func wanted(w Want, t cluster.Topic) bool {
+	for _, entry := range w.Source.Topics {
+		if entry.Matches(t.Name) && (entry.Regexp == nil || !t.Internal || strings.HasPrefix(entry.String(), "/_")) {
+			return true
+		}
+	}
+	return false
+}
+
+// identify enters the cluster under its id, once it is known which topics it is
+// read for, and lets the others do so too.
+func (r *reader) identify(ctx context.Context, id string, found []match) error {
+	topics := map[string]bool{}
+	for _, m := range found {
+		if m.topic.Err == nil {
+			topics[m.topic.Name] = true
+		}
+	}
+	if err := r.e.ids.enter(id, r.name, topics); err != nil {
+		return err
+	}
+	r.arrive.Do(r.e.ids.arrived)
+	r.e.ids.wait(ctx)
+	return nil
+}
+
+// splits makes the splits of a topic that are not under way yet, or says why
+// there are none.
+func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing []error) {
+	if m.topic.Err != nil {
+		if err := r.topicTrouble(ctx, m); err != nil {
+			return nil, []error{err}
+		}
+		return nil, nil
+	}
+	for _, p := range m.topic.Partitions {
+		if r.e.Partition != nil && !r.e.Partition(p.ID) {
+			continue
+		}
+		for _, committed := range []bool{false, true} {
+			wants := slices.DeleteFunc(slices.Clone(m.wants), func(w Want) bool { return w.Committed != committed })
+			key := splitKey{m.topic.Name, p.ID, committed}
+			if len(wants) > 0 && !r.settled[key] {
+				fresh = append(fresh, newSplit(r.name, key, wants))
+			}
+		}
+	}
+	return fresh, nil
+}
+
+// topicTrouble tells, once, what is wrong with a topic. It returns the error if
+// the topic is worth looking for again.
+func (r *reader) topicTrouble(ctx context.Context, m match) error {
+	name, key := m.topic.Name, splitKey{topic: m.topic.Name, partition: -1}
+	if r.settled[key] {
+		return nil
+	}
+	err := r.cluster.Explain(m.topic.Err, name)
+	gone := cluster.IsMissing(m.topic.Err)
+	if gone {
+		err = r.missingTopic(ctx, name)
+	}
+	if fault.KindOf(err) == fault.Auth || (gone && r.e.Bounded && !r.e.WaitTopics) {
+		r.settled[key] = true
+		r.fail(err)
+		return nil
+	}
+	if !r.absent[name] {
+		r.absent[name] = true
+		r.event(Event{Kind: Note, Text: err.Error() + "; waiting for it", Hint: fault.HintOf(err)})
+	}
+	return err
+}
+
+func (r *reader) missingTopic(ctx context.Context, name string) error {
+	err := fault.New(fault.Failed, "%s/%s: no such topic", r.name, name).On(r.name)
+	if near, e := r.cluster.Nearest(ctx, name); e == nil && len(near) > 0 {
+		err = err.WithHint("did you mean %s?", strings.Join(near, " or "))
+	}
+	return err
+}
+
+// unmatched says which patterns match nothing, which a follow waits for.
+func (r *reader) unmatched(found []match) (missing []error) {
+	for _, w := range r.wants {
+		for _, t := range w.Source.Topics {
+			key := splitKey{topic: t.String(), partition: -1}
+			hit := slices.ContainsFunc(found, func(m match) bool { return t.Matches(m.topic.Name) })
+			if t.Regexp == nil || hit || r.settled[key] {
+				continue
+			}
+			err := fault.New(fault.Failed, "%s: no topic matches %s", r.name, t).On(r.name)
+			if r.e.Bounded && !r.e.WaitTopics {
+				r.settled[key] = true
+				r.fail(err)
+				continue
+			}
+			if !r.absent[t.String()] {
+				r.absent[t.String()] = true
+				r.event(Event{Kind: Note, Text: err.Error() + "; waiting for one"})
+			}
+			missing = append(missing, err)
+		}
+	}
+	return missing
+}

@@ -1,0 +1,235 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/fetch"
+)
+
+const (
+	defaultMemory   = 32 << 20
+	defaultMaxBatch = 512 << 20
+)
+
+// engine is one run.
+type engine struct {
+	Options
+	budget  *fetch.Budget
+	pipe    *pipeline
+	readers []*reader
+	ids     identities
+	stop    context.CancelCauseFunc
+
+	mu      sync.Mutex
+	stats   Stats
+	active  int  // readers that may still deliver
+	heardOf bool // some cluster has answered
+}
+
+// errFinished is the cause with which a run ends when every split has.
+var errFinished = errors.New("every split is finished")
+
+// Run reads until every split is finished, the limit is reached, something
+// fails that ends the run, or ctx ends. It returns what was read and written in
+// any case. The error is nil when everything that was asked for was delivered,
+// ctx's cause when ctx ended first, the sink's error as it is, and otherwise a
+// *fault.Error: Partial when some clusters or splits gave less than they should.
+func Run(ctx context.Context, o Options) (Stats, error) {
+	e := newEngine(o)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	e.stop = stop
+
+	var readers, workers sync.WaitGroup
+	for _, r := range e.readers {
+		readers.Go(func() { r.run(ctx) })
+	}
+	for range e.Workers {
+		workers.Go(func() { e.pipe.prepare(ctx) })
+	}
+	err := e.pipe.write(ctx)
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		err = cause
+	}
+	stop(err)
+	readers.Wait()
+	workers.Wait()
+	return e.end(err)
+}
+
+func newEngine(o Options) *engine {
+	if o.Memory == 0 {
+		o.Memory = defaultMemory
+	}
+	if o.MaxBatch == 0 {
+		o.MaxBatch = defaultMaxBatch
+	}
+	if o.Workers == 0 {
+		o.Workers = max(2, runtime.GOMAXPROCS(0))
+	}
+	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory)}
+	e.stats.Clusters = map[string]ClusterStats{}
+	e.pipe = newPipeline(o.Sink, o.Workers, o.Limit, e.written)
+	for _, w := range o.Wants {
+		r := e.reader(w.Source.Cluster)
+		r.wants = append(r.wants, w)
+	}
+	e.active = len(e.readers)
+	e.ids.expect = len(e.readers)
+	e.ids.settled = make(chan struct{})
+	return e
+}
+
+// reader returns the reader of a cluster and makes it when it is the first.
+func (e *engine) reader(name string) *reader {
+	for _, r := range e.readers {
+		if r.name == name {
+			return r
+		}
+	}
+	r := newReader(e, name, e.Clusters[name])
+	e.readers = append(e.readers, r)
+	return r
+}
+
+// end says how the run ended, given why the writer did.
+func (e *engine) end(err error) (Stats, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case errors.Is(err, errLimit):
+		return e.stats, nil
+	case errors.Is(err, errFinished):
+		return e.stats, outcome(e.stats.Clusters)
+	default:
+		return e.stats, err
+	}
+}
+
+// written is called by the writer for each chunk that is through.
+func (e *engine) written(c *Chunk, b Block, err error) {
+	s := c.split
+	e.mu.Lock()
+	e.stats.Records += int64(b.Written)
+	e.stats.Bytes += int64(len(b.Data))
+	e.stats.Dropped += int64(b.Dropped)
+	e.stats.Undone += int64(b.Undone)
+	st := e.stats.Clusters[s.Cluster]
+	st.Records += int64(b.Written)
+	e.stats.Clusters[s.Cluster] = st
+	e.mu.Unlock()
+	if b.Next > s.next {
+		s.next = b.Next
+	}
+	if err == nil {
+		err = c.err
+	}
+	switch {
+	case err != nil:
+		s.stopped = true
+		s.feed.r.finished(s, err)
+	case s.next >= s.until && !s.stopped:
+		s.stopped = true
+		s.feed.r.finished(s, nil)
+	}
+}
+
+// account changes a cluster's part of the stats.
+func (e *engine) account(cluster string, f func(*ClusterStats)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	st := e.stats.Clusters[cluster]
+	f(&st)
+	e.stats.Clusters[cluster] = st
+}
+
+// retired is called once by each reader that has nothing more to deliver. The
+// last one ends the run.
+func (e *engine) retired(err error) {
+	e.mu.Lock()
+	e.active--
+	last := e.active == 0
+	e.mu.Unlock()
+	switch {
+	case fault.KindOf(err) == fault.Refused && err != nil:
+		e.stop(err)
+	case last || (err != nil && e.FailFast):
+		e.stop(errFinished)
+	}
+}
+
+// heard notes that a cluster has answered.
+func (e *engine) heard() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.heardOf = true
+}
+
+// silent reports whether no cluster has answered yet.
+func (e *engine) silent() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.heardOf
+}
+
+// identities knows which physical cluster stands behind which name.
+type identities struct {
+	mu      sync.Mutex
+	expect  int // readers that have not said yet who they are
+	settled chan struct{}
+	known   []identity
+}
+
+type identity struct {
+	id, name string
+	topics   map[string]bool
+}
+
+// enter tells who a cluster is. Two names for one cluster whose topics overlap
+// would give every record twice, and are refused.
+func (ids *identities) enter(id, name string, topics map[string]bool) error {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	for _, k := range ids.known {
+		if id == "" || k.id != id || k.name == name {
+			continue
+		}
+		for t := range topics {
+			if k.topics[t] {
+				return fault.New(fault.Refused, "%s and %s are the same cluster (id %s), and %s would be read from both", k.name, name, id, t).
+					WithHint("keep one of the two names in the metadata, or narrow with -c").On(name)
+			}
+		}
+	}
+	ids.known = append(ids.known, identity{id, name, topics})
+	return nil
+}
+
+// arrived counts a reader that has entered, or has failed to once.
+func (ids *identities) arrived() {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if ids.expect--; ids.expect == 0 {
+		close(ids.settled)
+	}
+}
+
+// wait gives the other clusters a moment to say who they are, so that two names
+// for one cluster are found before anything is printed. A cluster that says
+// nothing delays the others by no more than this moment, at the start only.
+func (ids *identities) wait(ctx context.Context) {
+	t := time.NewTimer(identityGrace)
+	defer t.Stop()
+	select {
+	case <-ids.settled:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+const identityGrace = 400 * time.Millisecond

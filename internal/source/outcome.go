@@ -1,0 +1,67 @@
+package source
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+)
+
+// outcome turns what became of each cluster into how the run ends: nil when all
+// gave what they should, Partial when some did, and the common kind when none
+// did.
+func outcome(clusters map[string]ClusterStats) error {
+	var failed []string
+	var first error
+	kinds := map[fault.Kind]bool{}
+	gave := false
+	for _, name := range sortedKeys(clusters) {
+		st := clusters[name]
+		if st.Splits > 0 || st.Records > 0 {
+			gave = true
+		}
+		if st.Err == nil {
+			continue
+		}
+		if first == nil {
+			first = st.Err
+		}
+		failed = append(failed, name)
+		kinds[fault.KindOf(st.Err)] = true
+	}
+	switch {
+	case first == nil:
+		return nil
+	case kinds[fault.Refused]:
+		return fault.New(fault.Refused, "%w", first)
+	case gave:
+		return fault.New(fault.Partial, "the result is partial: %s gave none or only a part", strings.Join(failed, ", "))
+	case len(kinds) == 1:
+		return summary(failed, first)
+	default:
+		return fault.New(fault.Failed, "no cluster gave a result: %s", strings.Join(failed, ", "))
+	}
+}
+
+// summary ends a run in which every cluster failed in the same way. The details
+// have been told already, cluster by cluster.
+func summary(failed []string, first error) error {
+	names := strings.Join(failed, ", ")
+	switch kind := fault.KindOf(first); kind {
+	case fault.Auth:
+		return fault.New(kind, "%s refused access", names)
+	case fault.Unreachable:
+		return fault.New(kind, "%s could not be reached", names)
+	default:
+		return fault.New(kind, "%s gave no result", names)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

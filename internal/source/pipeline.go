@@ -1,0 +1,172 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// errLimit ends a run that has written all that it was asked for.
+var errLimit = errors.New("limit reached")
+
+// pipeline prepares chunks on several workers and writes them in the order in
+// which they came, which keeps the order of every split.
+type pipeline struct {
+	sink    Sink
+	limit   int64 // deliveries still to be written; < 0 is no limit
+	spare   Worker
+	written func(*Chunk, Block, error) // called by the writer when a chunk is through
+
+	mu    sync.Mutex // order of work = order of queue
+	queue chan *job
+	work  chan *job
+}
+
+type job struct {
+	chunk *Chunk
+	block Block
+	err   error
+	ready chan struct{}
+}
+
+// pendingBytes is how much the writer gathers before it writes although more
+// blocks are ready.
+const pendingBytes = 1 << 20
+
+func newPipeline(sink Sink, workers int, limit int64, written func(*Chunk, Block, error)) *pipeline {
+	return &pipeline{
+		sink: sink, limit: limit, spare: sink.Worker(), written: written,
+		queue: make(chan *job, 4*workers), work: make(chan *job, 4*workers),
+	}
+}
+
+// put hands c over. It waits while the sink is behind, and gives up when ctx ends.
+func (p *pipeline) put(ctx context.Context, c *Chunk) error {
+	j := &job{chunk: c, ready: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case p.queue <- j:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.work <- j // never blocks for long: work is as deep as queue, and workers only work
+	return nil
+}
+
+// prepare is one worker's loop.
+func (p *pipeline) prepare(ctx context.Context) {
+	w := p.sink.Worker()
+	for {
+		select {
+		case j := <-p.work:
+			j.block, j.err = w.Prepare(j.chunk, -1)
+			close(j.ready)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// write is the writer's loop. It returns errLimit, the sink's error or ctx's.
+func (p *pipeline) write(ctx context.Context) error {
+	var batch []*job
+	var bytes int
+	for {
+		j, err := p.next(ctx, len(batch) == 0)
+		if err != nil {
+			return err
+		}
+		if j != nil {
+			done := p.trim(j)
+			batch, bytes = append(batch, j), bytes+len(j.block.Data)
+			if !done && bytes < pendingBytes {
+				continue
+			}
+		}
+		if err := p.flush(batch); err != nil {
+			return err
+		}
+		if p.limit == 0 {
+			return errLimit
+		}
+		batch, bytes = batch[:0], 0
+	}
+}
+
+// next returns the next job once it is ready. Without wait it returns nil
+// instead of waiting, so that what is pending gets written first.
+func (p *pipeline) next(ctx context.Context, wait bool) (*job, error) {
+	if !wait {
+		select {
+		case j := <-p.queue:
+			return j, p.ready(ctx, j)
+		default:
+			return nil, nil
+		}
+	}
+	select {
+	case j := <-p.queue:
+		return j, p.ready(ctx, j)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pipeline) ready(ctx context.Context, j *job) error {
+	select {
+	case <-j.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// trim drops what must not be written: chunks of a split that has been stopped,
+// and deliveries beyond the limit. It reports whether the limit is reached.
+func (p *pipeline) trim(j *job) (done bool) {
+	if j.chunk.split.stopped {
+		j.block, j.err = Block{Next: -1, Free: j.block.Free}, nil
+		return false
+	}
+	if j.err != nil {
+		j.chunk.split.stopped = true
+	}
+	if p.limit < 0 {
+		return false
+	}
+	if int64(j.block.Written) > p.limit {
+		free(j.block)
+		j.block, j.err = p.spare.Prepare(j.chunk, int(p.limit))
+	}
+	p.limit -= int64(j.block.Written)
+	return p.limit <= 0
+}
+
+func (p *pipeline) flush(jobs []*job) error {
+	blocks := make([]Block, 0, len(jobs))
+	for _, j := range jobs {
+		if len(j.block.Data) > 0 {
+			blocks = append(blocks, j.block)
+		}
+	}
+	if len(blocks) > 0 {
+		if err := p.sink.Write(blocks); err != nil {
+			return err
+		}
+	}
+	for _, j := range jobs {
+		p.written(j.chunk, j.block, j.err)
+		free(j.block)
+		if j.chunk.release != nil {
+			j.chunk.release()
+		}
+	}
+	return nil
+}
+
+func free(b Block) {
+	if b.Free != nil {
+		b.Free()
+	}
+}

@@ -1,0 +1,160 @@
+package source
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fault"
+)
+
+// reader reads one cluster. No call that it makes waits for another cluster.
+// Everything but its events and counters belongs to the goroutine of run.
+type reader struct {
+	e       *engine
+	name    string
+	cluster *cluster.Cluster
+	wants   []Want
+
+	arrive  sync.Once
+	told    bool           // that there is no contact
+	feeds   map[bool]*feed // by Want.Committed
+	running sync.WaitGroup // of the feeds
+	wake    chan struct{}  // capacity 1: something has changed
+
+	settled map[splitKey]bool // splits that are under way, finished or failed
+	absent  map[string]bool   // topics that have been told missing
+	waiting []*split          // whose start lies ahead of the log
+	lates   bool              // contact came too late for "end" to be the log's end
+
+	mu   sync.Mutex
+	open int // splits that are not finished
+}
+
+// splitKey tells splits of one cluster apart: one partition is read twice if two
+// streams want it at different isolation levels.
+type splitKey struct {
+	topic     string
+	partition int32
+	committed bool
+}
+
+func newReader(e *engine, name string, c *cluster.Cluster) *reader {
+	return &reader{
+		e: e, name: name, cluster: c, feeds: map[bool]*feed{}, wake: make(chan struct{}, 1),
+		settled: map[splitKey]bool{}, absent: map[string]bool{},
+	}
+}
+
+// run reads the cluster until ctx ends or there is nothing more to read.
+func (r *reader) run(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	defer r.running.Wait()
+	defer stop()
+	defer r.arrive.Do(r.e.ids.arrived)
+	info, err := r.contact(ctx)
+	if err == nil {
+		err = r.read(ctx, info)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		r.fail(err)
+	}
+	r.e.retired(err)
+}
+
+// contact tries to reach the cluster until it answers. A bounded run gives up
+// after GiveUp; a refusal that trying again cannot change ends it at once.
+func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
+	since := time.Now()
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		info, err := r.cluster.Connect(ctx)
+		if err == nil {
+			r.e.heard()
+			r.back()
+			return info, nil
+		}
+		r.arrive.Do(r.e.ids.arrived)
+		if ctx.Err() != nil || r.final(err, since) {
+			return info, err
+		}
+		r.lost(err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return info, ctx.Err()
+		}
+	}
+}
+
+// final reports whether the cluster is given up.
+func (r *reader) final(err error, since time.Time) bool {
+	if r.e.FailFast || fault.KindOf(err) != fault.Unreachable {
+		return true
+	}
+	return (r.e.Bounded || r.e.silent()) && time.Since(since) >= r.e.GiveUp
+}
+
+// lost tells, once per change, that there is no contact.
+func (r *reader) lost(err error) {
+	if r.told {
+		return
+	}
+	r.told = true
+	r.event(Event{Kind: Lost, Text: err.Error() + "; trying again", Hint: fault.HintOf(err)})
+}
+
+func (r *reader) back() {
+	if r.told {
+		r.told = false
+		r.event(Event{Kind: Back, Text: r.name + ": back"})
+	}
+}
+
+func (r *reader) event(ev Event) {
+	ev.Split.Cluster = r.name
+	r.e.Event(ev)
+}
+
+// fail tells why the cluster, or a part of it, gives no full result and keeps
+// the first such reason for the end of the run.
+func (r *reader) fail(err error) {
+	r.event(Event{Kind: Failed, Text: err.Error(), Hint: fault.HintOf(err)})
+	r.e.account(r.name, func(st *ClusterStats) {
+		if st.Err == nil {
+			st.Err = err
+		}
+	})
+}
+
+// finished is called by the writer when a split has been written to its end, or
+// up to where err stopped it.
+func (r *reader) finished(s *split, err error) {
+	s.feed.forget(s)
+	if err != nil {
+		r.e.account(r.name, func(st *ClusterStats) { st.Splits-- })
+		r.fail(err)
+	}
+	r.mu.Lock()
+	r.open--
+	r.mu.Unlock()
+	r.poke()
+}
+
+// unfinished is how many splits are under way.
+func (r *reader) unfinished() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.open
+}
+
+// poke lets the reader look whether it still has something to do.
+func (r *reader) poke() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,126 @@
+// Package source is the engine: it finds the partitions that the wanted streams
+// live on, reads them from every cluster at once, bounds them, hands whole
+// chunks to a sink and moves a split's position only when the sink has written.
+//
+// It knows neither formats nor files: what happens to a chunk is the business
+// of the Sink that it is given. It has no view of the terminal either: whatever
+// is worth telling is an Event.
+package source
+
+import (
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/metadata"
+	"github.com/kcm-cli/kcm/internal/record"
+	"github.com/kcm-cli/kcm/internal/spec"
+)
+
+// Options say what to read, from where to where, and who gets it.
+type Options struct {
+	Wants    []Want
+	Clusters map[string]*cluster.Cluster // by name; every cluster of Wants
+
+	Topic     func(string) bool // narrows topics; nil takes all
+	Partition func(int32) bool  // narrows partitions; nil takes all
+
+	Offsets spec.Offsets // the command's own; wins over the starts of Wants
+	Start   spec.Bound   // where nothing says otherwise
+	Exit    bool         // stop each split at the end that it has when it is first seen
+	Bounded bool         // the run has an end of its own: a cluster is given up after GiveUp
+	Limit   int64        // deliveries to write at most; negative is no limit
+
+	WaitTopics bool          // a missing topic is waited for, whatever the run
+	FailFast   bool          // the first cluster that cannot be reached ends the run
+	OnGap      GapPolicy     // what to do when the log no longer has a position
+	GiveUp     time.Duration // how long a cluster may give no contact
+	Memory     int64         // bytes of batches on their way, over all clusters; 0 is 32 MiB
+	MaxBatch   int64         // bytes of a decompressed batch; 0 is 512 MiB
+	Started    time.Time     // when this run began
+
+	Workers int // that prepare chunks at once; 0 is one per processor, at least 2
+	Sink    Sink
+	Event   func(Event) // called from several goroutines at once
+}
+
+// Want is what one stream takes from one cluster.
+type Want struct {
+	Stream    *metadata.Stream
+	Source    *metadata.Source
+	Committed bool // read_committed
+}
+
+// GapPolicy says what to do when the start of the log has passed a position.
+type GapPolicy string
+
+// The policies of --on-gap.
+const (
+	GapSkip GapPolicy = "skip" // read on at the log's start
+	GapStop GapPolicy = "stop" // stop that split
+	GapFail GapPolicy = "fail" // end the run
+)
+
+// Sink takes what the engine delivers.
+type Sink interface {
+	// Worker makes one preparer. Several work at once, each on one goroutine.
+	Worker() Worker
+	// Write writes blocks in the order given, one call at a time. When it
+	// returns nil they are out, and their splits' positions may move.
+	Write(blocks []Block) error
+}
+
+// Worker makes chunks ready for writing, beside fetching.
+type Worker interface {
+	// Prepare makes at most limit deliveries of c ready; limit < 0 is no limit.
+	// An error stops the split, after what the block holds has been written.
+	Prepare(c *Chunk, limit int) (Block, error)
+}
+
+// Block is a chunk made ready by a Worker.
+type Block struct {
+	Data    []byte // what is to be written; whole deliveries only
+	Written int    // deliveries in Data
+	Dropped int    // deliveries left out by a filter or for a decoding error
+	Undone  int    // deliveries whose key or value could not be decoded
+	Next    int64  // the split's position once Data has been written
+	Free    func() // gives Data back; may be nil
+}
+
+// Stats is what a run read and wrote.
+type Stats struct {
+	Records  int64 // deliveries written
+	Bytes    int64 // bytes written
+	Dropped  int64
+	Undone   int64
+	Clusters map[string]ClusterStats
+}
+
+// ClusterStats is a cluster's part of Stats.
+type ClusterStats struct {
+	Splits  int // found and not failed before they were read
+	Records int64
+	Err     error // why the cluster, or a part of it, gave no full result
+}
+
+// Event is something that happened to a cluster or a split while reading. Its
+// text needs no more than a prefix to be shown.
+type Event struct {
+	Kind  EventKind
+	Split record.Split // Topic is empty when the event is about the whole cluster
+	Text  string
+	Hint  string
+	Minor bool // only for those who asked for details
+}
+
+// EventKind classes events for machine readers.
+type EventKind string
+
+// The kinds of event.
+const (
+	Lost      EventKind = "lost"
+	Back      EventKind = "back"
+	Gap       EventKind = "gap"
+	Recreated EventKind = "recreated"
+	Note      EventKind = "note"
+	Failed    EventKind = "failed"
+)

@@ -1,0 +1,257 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/fetch"
+	"github.com/kcm-cli/kcm/internal/record"
+	"github.com/kcm-cli/kcm/internal/spec"
+)
+
+// broker is the key of trouble with a broker; trouble with one partition has
+// the partition as its key.
+type broker int32
+
+// settle handles what the feeds have reported, and in a bounded run gives up
+// what has been in trouble for too long.
+func (r *reader) settle(ctx context.Context) {
+	for _, f := range r.feeds {
+		events, gone := f.take()
+		for _, p := range gone {
+			f.Remove(p)
+			delete(f.trouble, p)
+		}
+		for _, ev := range events {
+			f.handle(ev)
+		}
+		if r.e.Bounded {
+			f.giveUp(ctx)
+		}
+	}
+}
+
+// troubled reports whether a bounded run has to look at the clock.
+func (r *reader) troubled() bool {
+	if !r.e.Bounded {
+		return false
+	}
+	for _, f := range r.feeds {
+		if len(f.trouble) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *feed) handle(ev fetch.Event) {
+	switch ev := ev.(type) {
+	case fetch.Lost:
+		f.lost(ev)
+	case fetch.Back:
+		delete(f.trouble, broker(ev.Broker))
+		f.tell(Back, record.Split{}, "%s: %s", f.r.name, backText(ev))
+	default:
+		f.handlePartition(ev)
+	}
+}
+
+func (f *feed) lost(ev fetch.Lost) {
+	f.trouble[broker(ev.Broker)] = time.Now()
+	err := f.r.cluster.Explain(ev.Err, "")
+	if f.r.e.FailFast {
+		f.r.fail(err)
+		f.r.e.stop(errFinished)
+		return
+	}
+	what := fmt.Sprintf("broker %d (%s)", ev.Broker, ev.Addr)
+	if ev.Broker < 0 {
+		what = "every broker"
+	}
+	text := strings.TrimPrefix(err.Error(), f.r.name+": ")
+	f.r.event(Event{Kind: Lost, Text: fmt.Sprintf("%s: lost %s: %s; trying again", f.r.name, what, text), Hint: fault.HintOf(err)})
+}
+
+func backText(ev fetch.Back) string {
+	switch {
+	case ev.Broker < 0:
+		return "back"
+	case ev.Moved:
+		return fmt.Sprintf("broker %d is not needed any more, others lead its partitions", ev.Broker)
+	default:
+		return fmt.Sprintf("back: broker %d (%s)", ev.Broker, ev.Addr)
+	}
+}
+
+// handlePartition handles what happened to one split.
+func (f *feed) handlePartition(ev fetch.Event) {
+	switch ev := ev.(type) {
+	case fetch.Gap:
+		f.with(ev.Partition, func(s *split) { f.gap(s, ev) })
+	case fetch.Truncated:
+		f.with(ev.Partition, func(s *split) {
+			f.tell(Gap, s.Split, "%s: truncated from %d to %d by an unclean leader election: records that were read are no longer in the log; going on at %d", s, ev.From, ev.To, ev.To)
+			f.Add(s.id, fetch.Position{Offset: ev.To, Epoch: -1}, s.fetchUntil())
+		})
+	case fetch.Recreated:
+		f.with(ev.Partition, func(s *split) {
+			f.tell(Recreated, s.Split, "%s: the topic was deleted and made again: reading the new one from its start", s)
+			f.restart(s)
+		})
+	case fetch.Beyond:
+		f.end(ev.Partition, "position %d is beyond the end of the log, %d", ev.At, ev.End)
+	case fetch.Damaged:
+		f.end(ev.Partition, "offset %d cannot be read: %w", ev.Offset, ev.Err)
+	case fetch.TooLarge:
+		f.end(ev.Partition, "the batch at offset %d cannot be fetched: %w", ev.Offset, tooLarge(ev))
+	case fetch.Denied:
+		f.with(ev.Partition, func(s *split) { f.abandon(s, f.r.cluster.Explain(ev.Err, s.Topic)) })
+	case fetch.Missing:
+		f.with(ev.Partition, func(s *split) { f.missing(s) })
+	case fetch.NoLeader:
+		f.with(ev.Partition, func(s *split) {
+			f.trouble[s.id] = time.Now()
+			f.tell(Lost, s.Split, "%s: no leader: %v; trying again", s, f.r.cluster.Explain(ev.Err, ""))
+		})
+	case fetch.Recovered:
+		delete(f.trouble, ev.Partition)
+		f.with(ev.Partition, func(s *split) { f.tell(Back, s.Split, "%s: back", s) })
+	}
+}
+
+func tooLarge(ev fetch.TooLarge) error {
+	switch {
+	case ev.Err != nil && ev.Size == 0:
+		return ev.Err
+	case ev.Size == 0:
+		return fmt.Errorf("it is larger than %d bytes", ev.Limit)
+	default:
+		return fmt.Errorf("it takes %d bytes, the limit is %d", ev.Size, ev.Limit)
+	}
+}
+
+// with calls do for a split that is still under way.
+func (f *feed) with(p fetch.Partition, do func(*split)) {
+	if s := f.split(p); s != nil {
+		do(s)
+	}
+}
+
+func (f *feed) tell(kind EventKind, s record.Split, format string, args ...any) {
+	f.r.event(Event{Kind: kind, Split: s, Text: fmt.Sprintf(format, args...)})
+}
+
+// end stops a split, behind what has been fetched of it.
+func (f *feed) end(p fetch.Partition, format string, args ...any) {
+	f.with(p, func(s *split) {
+		err := fmt.Errorf(format, args...)
+		f.abandon(s, fault.New(fault.Failed, "%s: %w", s, err).On(f.r.name))
+	})
+}
+
+// abandon sends err through the pipeline, so that everything that was fetched
+// before is written first.
+func (f *feed) abandon(s *split, err error) {
+	_ = f.r.e.pipe.put(f.ctx, &Chunk{Split: s.Split, split: s, err: err, next: s.read.Load()})
+}
+
+func (f *feed) gap(s *split, ev fetch.Gap) {
+	text := fmt.Sprintf("%s: offsets %d to %d are gone from the log (retention or deleted records)", s, ev.From, ev.To-1)
+	switch f.r.e.OnGap {
+	case GapStop:
+		f.abandon(s, fault.New(fault.Partial, "%s", text).On(f.r.name))
+		return
+	case GapFail:
+		err := fault.New(fault.Failed, "%s", text).On(f.r.name)
+		f.abandon(s, err)
+		return
+	}
+	f.tell(Gap, s.Split, "%s; going on at %d", text, ev.To)
+	f.moveTo(s, ev.To)
+}
+
+// moveTo lets a split go on at a later offset, which may be behind its end.
+func (f *feed) moveTo(s *split, to int64) {
+	s.read.Store(to)
+	if to >= s.until {
+		_ = f.r.e.pipe.put(f.ctx, &Chunk{Split: s.Split, split: s, next: to})
+		return
+	}
+	f.Add(s.id, fetch.Position{Offset: to, Epoch: -1}, s.fetchUntil())
+}
+
+// restart reads a topic that was made again from its beginning. Bounds that
+// were resolved for the old one mean nothing for it.
+func (f *feed) restart(s *split) {
+	if f.r.e.Bounded {
+		f.abandon(s, fault.New(fault.Failed, "%s: the topic was deleted and made again while it was read", s).On(f.r.name))
+		return
+	}
+	n := newSplit(f.r.name, s.key(), s.wants)
+	for range n.wants {
+		n.deliveries = append(n.deliveries, delivery{until: spec.Open, window: always})
+	}
+	n.feed = f
+	f.add(n, n.bound())
+}
+
+func (f *feed) missing(s *split) {
+	if f.r.e.Bounded && !f.r.e.WaitTopics {
+		f.abandon(s, fault.New(fault.Failed, "%s: it does not exist any more", s).On(f.r.name))
+		return
+	}
+	f.tell(Lost, s.Split, "%s: it does not exist any more; waiting for it", s)
+}
+
+// giveUp ends the splits that have been in trouble for longer than GiveUp.
+// Trouble with a broker is that of the splits which only it can serve.
+func (f *feed) giveUp(ctx context.Context) {
+	for key, since := range f.trouble {
+		if time.Since(since) < f.r.e.GiveUp {
+			continue
+		}
+		delete(f.trouble, key)
+		for _, s := range f.affected(ctx, key) {
+			err := fault.New(fault.Unreachable, "%s: given up at offset %d, no contact for %s", s, s.read.Load(), f.r.e.GiveUp).On(f.r.name)
+			f.abandon(s, err)
+		}
+	}
+}
+
+func (f *feed) affected(ctx context.Context, key any) (list []*split) {
+	id, isBroker := key.(broker)
+	leads := func(*split) bool { return true }
+	if isBroker && id >= 0 {
+		leads = f.ledBy(ctx, int32(id))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for p, s := range f.splits {
+		if (isBroker && leads(s)) || key == p {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// ledBy returns which splits a broker leads now, or nobody does; all, when the
+// cluster does not even say that.
+func (f *feed) ledBy(ctx context.Context, id int32) func(*split) bool {
+	topics, err := f.r.cluster.Topics(ctx, f.r.names()...)
+	if err != nil {
+		return func(*split) bool { return true }
+	}
+	leaders := map[fetch.Partition]int32{}
+	for _, t := range topics {
+		for _, p := range t.Partitions {
+			leaders[fetch.Partition{Topic: t.Name, ID: p.ID}] = p.Leader
+		}
+	}
+	return func(s *split) bool {
+		leader, known := leaders[s.id]
+		return !known || leader < 0 || leader == id
+	}
+}
