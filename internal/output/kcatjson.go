@@ -26,12 +26,9 @@ type kcatSplit struct{ prefix []byte }
 func (f *kcatSplit) Append(dst []byte, rec *record.Record, key, value *record.Value) []byte {
 	dst = append(dst, f.prefix...)
 	dst = strconv.AppendInt(dst, rec.Offset, 10)
-	switch {
-	case rec.Timestamp == -1:
-		dst = append(dst, `,"tstype":"unknown","ts":`...)
-	case rec.TimestampType == record.LogAppendTime:
+	if rec.TimestampType == record.LogAppendTime {
 		dst = append(dst, `,"tstype":"logappend","ts":`...)
-	default:
+	} else {
 		dst = append(dst, `,"tstype":"create","ts":`...)
 	}
 	dst = strconv.AppendInt(dst, rec.Timestamp, 10)

@@ -15,7 +15,7 @@ import (
 // quietly and is no failure.
 var ErrClosedPipe = errors.New("standard output was closed")
 
-// Stdout writes to the standard output, each Write in full or not at all well.
+// Stdout writes to the standard output, every Write in full.
 // It is safe for use by several goroutines at once.
 //
 // In a Go program a write to a closed pipe on descriptor 1 raises SIGPIPE,
@@ -63,4 +63,3 @@ func writeError(err error) error {
 	}
 	return fault.New(fault.Failed, "cannot write to standard output: %w", err)
 }
-

@@ -7,7 +7,7 @@ import (
 )
 
 // maxStrftimeWidth bounds the width in a conversion such as %9999999d.
-const maxStrftimeWidth = 1 << 10
+const maxStrftimeWidth = 1_000_000
 
 // conversion is one % conversion of strftime with what stands between the
 // percent sign and its letter, in the manner of glibc.
