@@ -52,12 +52,12 @@ type Cluster struct {
 	// Bootstrap holds HOST:PORT each, IPv6 hosts in brackets. It is empty only
 	// if the properties are to name the brokers.
 	Bootstrap []string
-	ClusterID string   // the brokers' cluster id; empty: any
-	TLS       *TLS     // nil: not said
-	SASL      *SASL    // nil: not said
+	ClusterID string // the brokers' cluster id; empty: any
+	TLS       *TLS   // nil: not said
+	SASL      *SASL  // nil: not said
 	// PropertiesFile is a Java properties file and Properties its inline form.
-	// The fields above win over both, Properties over the file. Neither is
-	// interpreted here.
+	// The fields above win over both, Properties over the file, an earlier
+	// property over a later one of the same key. Neither is interpreted here.
 	PropertiesFile string
 	Properties     []Property
 	Dir            string          // what relative paths in Properties are relative to; empty: the working directory
@@ -92,48 +92,17 @@ type PEM struct {
 // IsZero reports that there is none.
 func (p PEM) IsZero() bool { return p == PEM{} }
 
-// SASL holds the credentials of one mechanism. Fields of other mechanisms are
-// empty. It may be incomplete: properties can hold the rest.
+// SASL holds the credentials of one mechanism. It may be incomplete: properties
+// can hold the rest. What mechanisms other than these fields need, the sasl
+// mapping of the file says in short keys, and the loader turns those into the
+// Java client's properties at the head of Cluster.Properties.
 type SASL struct {
 	Mechanism string // one of Mechanisms; empty when only properties name it
-
-	// PLAIN and SCRAM; GSSAPI takes a Password in place of a keytab.
-	Username string
-	Password Secret
-	// DelegationToken says that Username and Password are a delegation token's
-	// id and HMAC (KIP-48); SCRAM only.
-	DelegationToken bool
-
-	// OAUTHBEARER: a token, a file that holds one and is read at each login, or
-	// an endpoint for client credentials (RFC 6749 section 4.4). At most one.
-	Token         Secret
-	TokenFile     string
-	TokenEndpoint string
-	ClientID      string
-	ClientSecret  Secret
-	Scope         string
-	Audience      string
-	Extensions    []Property // KIP-342, sent with the token
-
-	// GSSAPI.
-	Principal        string // user or user@REALM
-	Realm            string
-	Keytab           string // path
-	CredentialsCache string // path
-	Krb5Conf         string // path; empty: the system's
-	ServiceName      string // empty: kafka
-	DisableFAST      bool   // for Active Directory
-
-	// AWS_MSK_IAM. Without keys the usual AWS chain is asked.
-	Region          string
-	Profile         string
-	RoleARN         string
-	RoleSessionName string
-	AccessKeyID     string
-	SecretAccessKey Secret
-	SessionToken    Secret
-
-	Origin Origin
+	Username  string // PLAIN and SCRAM
+	Password  Secret // PLAIN and SCRAM
+	Token     Secret // OAUTHBEARER
+	TokenFile string // OAUTHBEARER: a file that holds a token and is read at each login
+	Origin    Origin
 }
 
 // The SASL mechanisms, as Kafka names them.
@@ -191,6 +160,7 @@ func (s *Stream) NameFor(topic string) string {
 // Source is what a stream takes from one cluster.
 type Source struct {
 	Cluster   string
+	clusterAt Origin
 	Topics    []Topic // at least one
 	Start     *Spec   // nil: not said
 	Stop      *Spec   // nil: not said; a bound that nothing passes
