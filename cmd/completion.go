@@ -1,9 +1,13 @@
 package cmd
 
+//go:generate go test -run ^TestCompletions$ . -update
+
 import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kcm-cli/kcm/internal/fault"
 )
 
 // shells are the shells that kcm completes in.
@@ -25,8 +29,14 @@ func newCompletionCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a script that completes kcm's commands in a shell",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return fault.New(fault.Usage, "there is no completion for %s", args[0]).
+				WithHint("kcm completion bash, zsh, fish or powershell")
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, sh := range shells {
 		cmd.AddCommand(&cobra.Command{

@@ -34,7 +34,7 @@ func explain(env *Env, cmd *cobra.Command, err error) error {
 	_, known := errors.AsType[*fault.Error](err)
 	_, signaled := errors.AsType[fault.Signaled](err)
 	if !known && !signaled && !env.run.started {
-		err = fault.New(fault.Usage, "%w", err)
+		err = argumentError(cmd, err)
 	}
 	if fault.KindOf(err) != fault.Usage || fault.HintOf(err) != "" {
 		return err
@@ -43,6 +43,15 @@ func explain(env *Env, cmd *cobra.Command, err error) error {
 		return fault.New(fault.Usage, "%w", err).WithHint("%s", hint)
 	}
 	return err
+}
+
+// argumentError words what cobra has to say about arguments.
+func argumentError(cmd *cobra.Command, err error) error {
+	if strings.HasPrefix(err.Error(), "unknown command ") {
+		return fault.New(fault.Usage, "%s takes no argument such as %s", cmd.CommandPath(), cmd.Flags().Arg(0)).
+			WithHint("%s --help", cmd.CommandPath())
+	}
+	return fault.New(fault.Usage, "%w", err).WithHint("%s", cmd.UseLine())
 }
 
 // errorStyle is the shape of the error that ends a run.

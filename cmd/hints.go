@@ -9,13 +9,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kcm-cli/kcm/internal/fault"
-	"github.com/kcm-cli/kcm/internal/settings"
 )
 
 // verbs says what to type for the commands of other tools. A text that ends in
 // a full stop answers by itself.
 var verbs = map[string]string{
-	"tail":      "kcm consume STREAM follows a stream; --tail N begins with its last N records",
+	"tail":      "kcm consume STREAM follows a stream; -o -N begins N offsets before the end",
 	"follow":    "kcm consume STREAM",
 	"logs":      "kcm consume STREAM",
 	"read":      "kcm consume STREAM",
@@ -30,17 +29,17 @@ var verbs = map[string]string{
 	"cluster":   "kcm describe cluster NAME",
 	"topics":    "kcm describe topics; kcm creates, alters and deletes no topics",
 	"topic":     "kcm describe topic NAME; kcm creates, alters and deletes no topics",
-	"groups":    "kcm describe groups",
-	"group":     "kcm describe group NAME",
-	"lag":       "kcm describe group NAME; there is no command for lag in this version",
+	"groups":    "consumer groups are not in this version",
+	"group":     "consumer groups are not in this version",
+	"lag":       "consumer groups and their lag are not in this version",
 	"produce":   "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"producer":  "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"acl":       "kcm leaves access control to the tools of each cluster, such as kafka-acls",
 	"acls":      "kcm leaves access control to the tools of each cluster, such as kafka-acls",
-	"schemas":   "kcm describe schema NAME",
-	"schema":    "kcm describe schema NAME",
-	"registry":  "kcm describe schema NAME",
-	"offsets":   "kcm describe group NAME shows a group's offsets",
+	"schemas":   "schemas are not in this version",
+	"schema":    "schemas are not in this version",
+	"registry":  "schemas are not in this version",
+	"offsets":   "",
 	"migrate":   "",
 	"mirror":    "",
 	"consumer":  "kcm consume STREAM",
@@ -66,11 +65,11 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 		err = fault.New(fault.Usage, "%s is not in this version", word)
 	}
 	hint, known := verbs[word]
-	switch near := cmd.SuggestionsFor(word); {
+	switch near := fault.Nearest(word, commandNames(cmd)); {
 	case known && hint != "":
 		return err.WithHint("%s", hint)
-	case !known && len(near) > 0:
-		return err.WithHint("did you mean %s?", joinWords(near))
+	case !known && near != "":
+		return err.WithHint("did you mean %s?", near)
 	case known:
 		return err
 	default:
@@ -78,7 +77,17 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	}
 }
 
-// flags says what to type for the flags of other tools, for every command.
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
+// flagHints says what to type for the flags of other tools, for every command.
 var flagHints = map[string]string{
 	"C": "kcm consume STREAM",
 	"L": "kcm describe",
@@ -144,6 +153,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	e := fault.New(fault.Usage, "%w", err)
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		e = fault.New(fault.Usage, "%s %s is no %s", flagName(invalid.GetFlag()), invalid.GetValue(), typeName(invalid.GetFlag()))
+	}
 	switch hint, ok := flagHints[name]; {
 	case isUnknown && ok:
 		return e.WithHint("%s", hint)
@@ -155,18 +167,45 @@ func flagError(cmd *cobra.Command, err error) error {
 	return e.WithHint("%s --help", cmd.CommandPath())
 }
 
-// nearestFlag returns the flag whose name begins like name or holds it.
+// flagName is a flag as it is typed.
+func flagName(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand
+	}
+	return "--" + f.Name
+}
+
+// typeName says what the value of a flag is, in words for people.
+func typeName(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "int", "int32", "int64", "count":
+		return "whole number"
+	case "duration":
+		return "duration such as 15s"
+	default:
+		return f.Value.Type()
+	}
+}
+
+// nearestFlag returns the flag whose name is most like name or begins like it.
 func nearestFlag(cmd *cobra.Command, name string) string {
-	near := ""
+	var names []string
+	begins := ""
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || near != "" {
+		if f.Hidden {
 			return
 		}
-		if strings.HasPrefix(f.Name, name) || strings.HasPrefix(name, f.Name) || settings.Distance(name, f.Name) <= 2 {
-			near = f.Name
+		names = append(names, f.Name)
+		if begins == "" && (strings.HasPrefix(f.Name, name) || strings.HasPrefix(name, f.Name)) {
+			begins = f.Name
 		}
 	})
-	return near
+	if near := fault.Nearest(name, names); near != "" {
+		return near
+	}
+	return begins
 }
 
 // argumentHint looks at the values of consume's flags for the habits of other

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/metadata"
@@ -34,8 +36,14 @@ const localMetadata = "kcm.yaml"
 // error.
 func findInputs(env *Env) (Inputs, error) {
 	s := env.run.settings
+	if s == nil {
+		return Inputs{}, fault.New(fault.Failed, "the settings are not loaded")
+	}
 	get := func(name string) settings.Setting { st, _ := s.Get("", name); return st }
 	in := Inputs{Registries: get("registry").Texts(), Properties: get("properties").Texts()}
+	if err := checkPairs(get("properties")); err != nil {
+		return Inputs{}, err
+	}
 	bootstrap, sources := get("bootstrap"), get("metadata")
 	hasBootstrap, hasSources := len(bootstrap.Values) > 0, len(sources.Values) > 0
 	switch {
@@ -45,7 +53,7 @@ func findInputs(env *Env) (Inputs, error) {
 	case hasBootstrap && (!hasSources || bootstrap.Source() > sources.Source()):
 		in.Bootstrap, in.Origin = bootstrap.Texts(), bootstrap.Origin()
 	case hasSources:
-		in.Sources, in.Origin = sources.Texts(), sources.Origin()
+		in.Sources, in.Origin = sourceNames(sources, s.File), sources.Origin()
 	default:
 		return in.local()
 	}
@@ -57,6 +65,35 @@ func bothOrigins(a, b settings.Setting) string {
 		return "-b and -m"
 	}
 	return a.Origin() + " and " + b.Origin()
+}
+
+// sourceNames are the sources; those that a config file names are relative to
+// that file.
+func sourceNames(st settings.Setting, file string) []string {
+	names := st.Texts()
+	for i, name := range names {
+		isPath := name != "-" && !strings.Contains(name, "://")
+		if st.Source() == settings.File && isPath && !filepath.IsAbs(name) {
+			names[i] = filepath.Join(filepath.Dir(file), name)
+		}
+	}
+	return names
+}
+
+// checkPairs refuses a property without a value; the text is not shown, for it
+// may be a secret that lost its key.
+func checkPairs(st settings.Setting) error {
+	for _, v := range st.Values {
+		if key, _, ok := strings.Cut(v.Text, "="); !ok || key == "" {
+			where := v.Origin
+			if v.Source == settings.CommandLine {
+				where = "-X"
+			}
+			return fault.New(fault.Usage, "%s: a property without a key or a value", where).
+				WithHint("-X [CLUSTER:]KEY=VALUE")
+		}
+	}
+	return nil
 }
 
 // local falls back to the file in the working directory.
@@ -77,7 +114,11 @@ func (in Inputs) load(ctx context.Context, env *Env) (*metadata.View, error) {
 	if len(in.Bootstrap) > 0 {
 		return metadata.AdHoc(in.Bootstrap, in.Registries)
 	}
-	return metadata.Load(ctx, in.Sources, metadata.Options{
+	view, err := metadata.Load(ctx, in.Sources, metadata.Options{
 		Stdin: env.Stdin, Getenv: env.LookupEnv, Now: env.Now(),
 	})
+	if err != nil {
+		return nil, err
+	}
+	return view.WithRegistries(in.Registries)
 }

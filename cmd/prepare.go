@@ -38,11 +38,11 @@ func prepare(env *Env, cmd *cobra.Command) error {
 	if err := oneOf("--color", g.color, "auto", "always", "never"); err != nil {
 		return err
 	}
-	env.run.notices = newNotices(env, noticeStyle{
+	env.run.notices.style = noticeStyle{
 		json:      styleOf(cmd, nil) == errorProgress,
 		quiet:     g.quiet,
 		verbosity: g.verbosity,
-	})
+	}
 	return nil
 }
 
@@ -118,12 +118,12 @@ func apply(s *settings.Settings, cmd *cobra.Command) error {
 		}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			if err := list.Replace(st.Texts()); err != nil {
-				return badValue(st, err)
+				return badValue(st, f)
 			}
 			continue
 		}
 		if err := f.Value.Set(st.Text()); err != nil {
-			return badValue(st, err)
+			return badValue(st, f)
 		}
 	}
 	return nil
@@ -139,8 +139,9 @@ func lookup(cmd *cobra.Command, fl settings.Flag) *pflag.Flag {
 	return cmd.Flags().Lookup(fl.Name)
 }
 
-func badValue(st settings.Setting, err error) error {
-	return fault.New(fault.Usage, "%s: %q is no value for %s: %w", st.Origin(), st.Mask(st.Values[len(st.Values)-1]), st.Flag.Label(), err)
+func badValue(st settings.Setting, f *pflag.Flag) error {
+	value := st.Mask(st.Values[len(st.Values)-1])
+	return fault.New(fault.Usage, "%s: %s %s is no %s", st.Origin(), st.Flag.Label(), value, typeName(f))
 }
 
 // given tells which source a flag's value came from; settings.Default when

@@ -69,7 +69,7 @@ stream is simply a topic. kcm sandbox starts clusters to try things on.`,
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(env, cmd) })
 	root.SetHelpCommand(newHelpCmd(env))
 	root.AddCommand(newConsumeCmd(env), newDescribeCmd(env), newSandboxCmd(env),
-		newConfigCmd(env), newCompletionCmd(env), newVersionCmd(env))
+		newConfigCmd(env), newCompletionCmd(env), newVersionCmd(env), newManCmd())
 	markStart(env, root)
 	return root
 }
@@ -98,4 +98,7 @@ func writeHelp(env *Env, cmd *cobra.Command) {
 		fmt.Fprintf(env.Stdout, "%s\n\n", text)
 	}
 	fmt.Fprint(env.Stdout, cmd.UsageString())
+	if !cmd.HasParent() {
+		fmt.Fprintf(env.Stdout, "\nTopics, read with kcm help TOPIC:\n%s", topicList())
+	}
 }

@@ -158,14 +158,3 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"format", "fromat", 2}, {"giveup", "give-up", 1}, {"kitten", "sitting", 3}} {
-		if got := Distance(c.a, c.b); got != c.want {
-			t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}

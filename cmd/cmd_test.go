@@ -1,0 +1,95 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// world is what a test run of kcm sees of the world.
+type world struct {
+	env     map[string]string
+	stdin   string
+	signals chan os.Signal
+}
+
+// result is what came out of a run.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func (w world) make(stdout, stderr *bytes.Buffer) *Env {
+	env := &Env{
+		Stdin: strings.NewReader(w.stdin), Stdout: stdout, Stderr: stderr,
+		LookupEnv: func(name string) (string, bool) { v, ok := w.env[name]; return v, ok },
+		Environ:   func() []string { return nil },
+		Now:       func() time.Time { return time.Date(2026, 3, 3, 14, 0, 5, 250e6, time.UTC) },
+		GOOS:      "linux",
+	}
+	if w.signals != nil {
+		env.Signals = func() (<-chan os.Signal, func()) { return w.signals, func() {} }
+	}
+	return env
+}
+
+// runKcm runs kcm in an empty directory.
+func runKcm(t *testing.T, w world, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := Main(w.make(&stdout, &stderr), args)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"tail orders", "kcm: there is no command tail\nkcm: hint: kcm consume STREAM follows a stream; -o -N begins N offsets before the end\n"},
+		{"tail orders -n 5", "kcm: there is no command tail\nkcm: hint: kcm consume STREAM follows a stream; -o -N begins N offsets before the end\n"},
+		{"cat orders", "kcm: there is no command cat\nkcm: hint: kcm consume STREAM -o start -e\n"},
+		{"ls", "kcm: there is no command ls\nkcm: hint: kcm describe lists the streams\n"},
+		{"get topics", "kcm: there is no command get\nkcm: hint: kcm describe, such as kcm describe topics\n"},
+		{"produce orders", "kcm: there is no command produce\nkcm: hint: kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer\n"},
+		{"topics create x", "kcm: there is no command topics\nkcm: hint: kcm describe topics; kcm creates, alters and deletes no topics\n"},
+		{"lag -g g", "kcm: there is no command lag\nkcm: hint: consumer groups and their lag are not in this version\n"},
+		{"groups", "kcm: there is no command groups\nkcm: hint: consumer groups are not in this version\n"},
+		{"offsets lag", "kcm: offsets is not in this version\n"},
+		{"migrate orders --from a --to b", "kcm: migrate is not in this version\n"},
+		{"consme orders", "kcm: there is no command consme\nkcm: hint: did you mean consume?\n"},
+		{"frobnicate", "kcm: there is no command frobnicate\nkcm: hint: kcm help lists the commands\n"},
+		{"help frobnicate", "kcm: there is no command frobnicate\nkcm: hint: kcm help lists the commands\n"},
+		{"-C -b h:1 -t x", "kcm: unknown shorthand flag: 'C' in -C\nkcm: hint: kcm consume STREAM\n"},
+		{"-L -b h:1", "kcm: unknown shorthand flag: 'L' in -L\nkcm: hint: kcm describe\n"},
+		{"--frob", "kcm: unknown flag: --frob\nkcm: hint: kcm --help\n"},
+		{"consume -b h:1 orders -O json", "kcm: unknown shorthand flag: 'O' in -O\nkcm: hint: -f json writes JSON\n"},
+		{"consume -b h:1 orders --output json", "kcm: unknown flag: --output\nkcm: hint: -f json writes JSON\n"},
+		{"consume -b h:1 orders -K :", "kcm: unknown shorthand flag: 'K' in -K\nkcm: hint: -f FORMAT writes keys, such as -f '%k %v\\n'; --delimiter sets what ends a record\n"},
+		{"consume -b h:1 orders -D x", "kcm: unknown shorthand flag: 'D' in -D\nkcm: hint: --delimiter S, or a template with -f\n"},
+		{"consume -b h:1 orders -Z", "kcm: unknown shorthand flag: 'Z' in -Z\nkcm: hint: --null TEXT sets what stands for null\n"},
+		{"consume -b h:1 orders -u", "kcm: unknown shorthand flag: 'u' in -u\nkcm: hint: -u is not needed: output is flushed whenever the next read would wait\n"},
+		{"consume -b h:1 orders -F x", "kcm: unknown shorthand flag: 'F' in -F\nkcm: hint: put the file's name under propertiesFile: in the metadata, or give its lines with -X\n"},
+		{"consume -b h:1 orders --from-beginning", "kcm: unknown flag: --from-beginning\nkcm: hint: -o start\n"},
+		{"consume --bootstrap-server h:1 orders", "kcm: unknown flag: --bootstrap-server\nkcm: hint: -b HOST:PORT\n"},
+		{"consume -b h:1 orders --exit-at-ende", "kcm: unknown flag: --exit-at-ende\nkcm: hint: did you mean --exit-at-end?\n"},
+		{"consume -b h:1 orders -n x", "kcm: -n x is no whole number\nkcm: hint: kcm consume --help\n"},
+		{"consume orders", "kcm: no clusters and streams are named\nkcm: hint: -m FILE, KCM_METADATA, ./kcm.yaml or -b HOST:PORT\n"},
+		{"consume -b h:1 -m x.yaml orders", "kcm: bootstrap addresses and metadata are both given (-b and -m)\nkcm: hint: give either -b or -m\n"},
+		{"consume -b h:1 -X CANARY orders", "kcm: -X: a property without a key or a value\nkcm: hint: -X [CLUSTER:]KEY=VALUE\n"},
+		{"version x", "kcm: kcm version takes no argument such as x\nkcm: hint: kcm version --help\n"},
+		{"version -o yaml", "kcm: --output yaml is not allowed\nkcm: hint: --output is text or json\n"},
+		{"completion csh", "kcm: there is no completion for csh\nkcm: hint: kcm completion bash, zsh, fish or powershell\n"},
+		{"config show --color sometimes", "kcm: --color sometimes is not allowed\nkcm: hint: --color is auto, always or never\n"},
+		{"config show --give-up soon", "kcm: --give-up soon is no duration such as 15s\nkcm: hint: kcm config show --help\n"},
+		{"config show --config none.yaml", "kcm: config file none.yaml does not exist\n"},
+	} {
+		r := runKcm(t, world{}, strings.Fields(c.args)...)
+		if r.code != 2 || r.stdout != "" || r.stderr != c.want {
+			t.Errorf("kcm %s: code %d, stdout %q, stderr\n%swant code 2,\n%s", c.args, r.code, r.stdout, r.stderr, c.want)
+		}
+	}
+}
