@@ -24,6 +24,7 @@ type state struct {
 	refreshAt time.Time
 	lost      bool // no broker answers look-ups
 	lanes     int  // as told to the budget
+	sent      int  // requests, ever
 }
 
 // Run fetches until ctx ends and returns nil then, within a second even if a

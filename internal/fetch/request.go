@@ -63,6 +63,7 @@ func (f *Fetcher) launch(fl *flight) {
 	ctx, cancel := context.WithCancel(f.ctx())
 	fl.cancel = cancel
 	b.flights[fl] = struct{}{}
+	f.sent++
 	go f.fly(ctx, fl)
 }
 
