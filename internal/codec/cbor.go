@@ -75,8 +75,9 @@ func cborFault(err error) error {
 // into Go values only, which would lose the order of keys, equal keys and
 // integers of 64 bits and a sign.
 type cborReader struct {
-	b []byte
-	i int
+	b     []byte
+	i     int
+	inKey bool // inside a key that is an array or a map
 }
 
 // head reads the type and argument of an item. indefinite items have none.
@@ -186,7 +187,7 @@ func (r *cborReader) object(dst []byte, n uint64, indefinite bool) ([]byte, erro
 			dst = append(dst, ',')
 		}
 		start := len(dst)
-		if dst, err = r.value(dst); err != nil {
+		if dst, err = r.key(dst); err != nil {
 			return dst, err
 		}
 		dst = append(keyAsString(dst, start), ':')
@@ -195,6 +196,21 @@ func (r *cborReader) object(dst []byte, n uint64, indefinite bool) ([]byte, erro
 		}
 	}
 	return append(dst, '}'), nil
+}
+
+// key reads a map's key; see msgpackReader.key for what it refuses. Tags count
+// as more than a plain value, whatever they hold.
+func (r *cborReader) key(dst []byte) ([]byte, error) {
+	if major := r.b[r.i] >> 5; major != cborArray && major != cborMap && major != cborTag {
+		return r.value(dst)
+	}
+	if r.inKey {
+		return dst, errKeyInKey
+	}
+	r.inKey = true
+	dst, err := r.value(dst)
+	r.inKey = false
+	return dst, err
 }
 
 // Tags that change how their content is shown (RFC 8949, section 3.4).

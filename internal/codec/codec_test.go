@@ -77,8 +77,8 @@ func TestDecode(t *testing.T) {
 		{"short", "\x7f\xff", asJSON, "32767", ""},
 		{"int32", "\xff\xff\xff\xfe", asJSON, "-2", ""},
 		{"int", "\x00\x00\x01\x00", asJSON, "256", ""},
-		{"int32", "\x00\x00\x01\x00\x01", text, "\x00\x00\x01\x00\x01", "not a int32: 5 bytes instead of 4"},
-		{"int32", "", text, "", "not a int32: 0 bytes instead of 4"},
+		{"int32", "\x00\x00\x01\x00\x01", text, "\x00\x00\x01\x00\x01", "int32 is 4 bytes, not 5"},
+		{"int32", "", text, "", "int32 is 4 bytes, not 0"},
 		{"int64", "\x00\x20\x00\x00\x00\x00\x00\x01", asJSON, "9007199254740993", ""},
 		{"long", "\x7f\xff\xff\xff\xff\xff\xff\xff", asJSON, "9223372036854775807", ""},
 		{"long", "\x80\x00\x00\x00\x00\x00\x00\x00", asJSON, "-9223372036854775808", ""},
@@ -91,7 +91,7 @@ func TestDecode(t *testing.T) {
 		{"double", "\x3f\xf0\x00\x00\x00\x00\x00\x00", asJSON, "1", ""},
 		{"double", "\x7f\xef\xff\xff\xff\xff\xff\xff", asJSON, "1.7976931348623157e+308", ""},
 		{"double", "\x80\x00\x00\x00\x00\x00\x00\x00", asJSON, "-0", ""},
-		{"double", "1.5", text, "1.5", "not a float64: 3 bytes instead of 8"},
+		{"double", "1.5", text, "1.5", "float64 is 8 bytes, not 3"},
 	} {
 		v, _ := decoder(t, c.decoder).Decode(nil, []byte(c.raw))
 		var err string
@@ -203,6 +203,7 @@ func TestMsgpack(t *testing.T) {
 		{"bytes", "c4 03 00ff41", `"AP9B"`},
 		{"string that is not UTF-8", "a2 ff fe", `"//4="`},
 		{"escapes", "a8 22 5c 0a 0d 09 01 3c 26", `"\"\\\n\r\t\u0001<&"`},
+		{"a map as key", "81 82 a1 61 91 01 02 c0 03", `{"{\"a\":[1],\"2\":null}":3}`},
 		{"empty", "93 80 90 a0", `[{},[],""]`},
 		{"timestamp 32", "d6 ff 66e0a118", `"2024-09-10T19:42:16Z"`},
 		{"timestamp 64", "d7 ff ee6b27fc 66e0a118", `"2024-09-10T19:42:16.999999999Z"`},
@@ -230,6 +231,7 @@ func TestMsgpackDamaged(t *testing.T) {
 		{"extension of 4 GB", "c9 ffffffff 01 61", "not valid MessagePack: ends in the middle of a value"},
 		{"left over", "01 02", "not valid MessagePack: bytes are left over behind the value"},
 		{"too deep", strings.Repeat("91", 1001) + "01", "not valid MessagePack: nested deeper than 1000 levels"},
+		{"keys in keys", strings.Repeat("81", 40) + "a122" + strings.Repeat("01", 40), "not valid MessagePack: a map as a key holds a key that is no plain value"},
 		{"never used code", "c1", "not valid MessagePack: msgpack: invalid code=c1 decoding int64"},
 	} {
 		raw := mustHex(t, c.raw)
@@ -276,6 +278,8 @@ func TestCBORDamaged(t *testing.T) {
 		{"bytes of 2^62", "5b 3fffffffffffffff 01", "not valid CBOR: unexpected EOF"},
 		{"left over", "01 02", "not valid CBOR: bytes are left over behind the value"},
 		{"too deep", strings.Repeat("81", 1100) + "01", "not valid CBOR: cbor: exceeded max nested level 1000"},
+		{"keys in keys", strings.Repeat("a1", 40) + "6122" + strings.Repeat("01", 40), "not valid CBOR: a map as a key holds a key that is no plain value"},
+		{"tagged keys in keys", strings.Repeat("a1c6", 40) + "6122" + strings.Repeat("01", 40), "not valid CBOR: a map as a key holds a key that is no plain value"},
 		{"text that is not UTF-8", "61 ff", "not valid CBOR: not valid UTF-8"},
 		{"bignum of 5000 bytes", "c2 59 1388" + strings.Repeat("ff", 5000), "not valid CBOR: bignum of more than 4096 bytes"},
 	} {
@@ -297,6 +301,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(b)
 	}
+	f.Add([]byte(strings.Repeat("\x81", 60) + "\xa1\"" + strings.Repeat("\x01", 60)))
+	f.Add([]byte(strings.Repeat("\xa1", 60) + "\x61\"" + strings.Repeat("\x01", 60)))
 	names := Names()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		stored := bytes.Clone(raw)

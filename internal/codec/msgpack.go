@@ -22,6 +22,7 @@ var (
 	errTooDeep  = fmt.Errorf("nested deeper than %d levels", maxNesting)
 	errCut      = errors.New("ends in the middle of a value")
 	errLeftOver = errors.New("bytes are left over behind the value")
+	errKeyInKey = errors.New("a map as a key holds a key that is no plain value")
 )
 
 // msgpackReader writes one MessagePack value as JSON. The library's token
@@ -31,6 +32,8 @@ type msgpackReader struct {
 	raw []byte
 	rd  bytes.Reader
 	dec *msgpack.Decoder
+
+	inKey bool // inside a key that is an array or a map
 }
 
 var msgpackReaders = sync.Pool{New: func() any {
@@ -41,7 +44,7 @@ var msgpackReaders = sync.Pool{New: func() any {
 func decodeMsgpack(dst, raw []byte) (record.Value, []byte) {
 	r, _ := msgpackReaders.Get().(*msgpackReader)
 	defer msgpackReaders.Put(r)
-	r.raw = raw
+	r.raw, r.inKey = raw, false
 	r.rd.Reset(raw)
 	r.dec.Reset(&r.rd)
 	start := len(dst)
@@ -164,7 +167,7 @@ func (r *msgpackReader) object(dst []byte, depth int) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		start := len(dst)
-		if dst, err = r.value(dst, depth+1); err != nil {
+		if dst, err = r.key(dst, depth+1); err != nil {
 			return dst, err
 		}
 		dst = append(keyAsString(dst, start), ':')
@@ -173,6 +176,27 @@ func (r *msgpackReader) object(dst []byte, depth int) ([]byte, error) {
 		}
 	}
 	return append(dst, '}'), nil
+}
+
+// key reads a map's key. A key that is an array or a map becomes a string of
+// JSON; keys like that inside one another would double their quoting, and with
+// it their size, at each level.
+func (r *msgpackReader) key(dst []byte, depth int) ([]byte, error) {
+	code, err := r.dec.PeekCode()
+	if err != nil {
+		return dst, err
+	}
+	if plain := !msgpcode.IsFixedArray(code) && !msgpcode.IsFixedMap(code) &&
+		code != msgpcode.Array16 && code != msgpcode.Array32 && code != msgpcode.Map16 && code != msgpcode.Map32; plain {
+		return r.value(dst, depth)
+	}
+	if r.inKey {
+		return dst, errKeyInKey
+	}
+	r.inKey = true
+	dst, err = r.value(dst, depth)
+	r.inKey = false
+	return dst, err
 }
 
 // timestampExt is the type of MessagePack's own timestamps.

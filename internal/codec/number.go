@@ -54,7 +54,7 @@ func decodeFloat64(dst, raw []byte) (record.Value, []byte) {
 }
 
 func wrongSize(kind string, size int, raw []byte) error {
-	return fmt.Errorf("not a %s%d: %d bytes instead of %d", kind, 8*size, len(raw), size)
+	return fmt.Errorf("%s%d is %d bytes, not %d", kind, 8*size, size, len(raw))
 }
 
 func bigEndian(raw []byte) uint64 {

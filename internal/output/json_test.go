@@ -20,34 +20,51 @@ func TestJSON(t *testing.T) {
 		headers    []record.Header
 		want       string
 	}{
-		{"the documented record", textValue("k1"), jsonValue(`{"id":1}`), []record.Header{header("trace", "ab")},
-			`"key":"k1","value":{"id":1},"headers":[{"key":"trace","value":"ab"}]}`},
+		{
+			"the documented record", textValue("k1"), jsonValue(`{"id":1}`),
+			[]record.Header{header("trace", "ab")},
+			`"key":"k1","value":{"id":1},"headers":[{"key":"trace","value":"ab"}]}`,
+		},
 		{"null and null", null, null, nil, `"key":null,"value":null,"headers":[]}`},
 		{"null and empty", null, textValue(""), nil, `"key":null,"value":"","headers":[]}`},
 		{"empty and null", textValue(""), null, nil, `"key":"","value":null,"headers":[]}`},
 		{"empty and empty", textValue(""), textValue(""), nil, `"key":"","value":"","headers":[]}`},
 		{"the word null", textValue("null"), textValue("null"), nil, `"key":"null","value":"null","headers":[]}`},
-		{"big numbers", null, jsonValue(`{"a":9007199254740993,"b":327267367867168100000,"c":0.10,"d":1e400,"e":1.0}`), nil,
-			`"key":null,"value":{"a":9007199254740993,"b":327267367867168100000,"c":0.10,"d":1e400,"e":1.0},"headers":[]}`},
-		{"bytes", binaryValue("\x00\x00\x00\x00\x07\x02\xff"), binaryValue("\xff\xfe\x00A\xc3(\n\x80"), nil,
-			`"key":"AAAAAAcC/w==","key_encoding":"base64","value":"//4AQcMoCoA=","value_encoding":"base64","headers":[]}`},
-		{"markup and U+2028", null, textValue("<a href=\"x\">&</a>\u2028"), nil,
-			`"key":null,"value":"<a href=\"x\">&</a>` + "\u2028" + `","headers":[]}`},
+		{
+			"big numbers", null, jsonValue(`{"a":9007199254740993,"b":327267367867168100000,"c":0.10,"d":1e400,"e":1.0}`), nil,
+			`"key":null,"value":{"a":9007199254740993,"b":327267367867168100000,"c":0.10,"d":1e400,"e":1.0},"headers":[]}`,
+		},
+		{
+			"bytes", binaryValue("\x00\x00\x00\x00\x07\x02\xff"), binaryValue("\xff\xfe\x00A\xc3(\n\x80"), nil,
+			`"key":"AAAAAAcC/w==","key_encoding":"base64","value":"//4AQcMoCoA=","value_encoding":"base64","headers":[]}`,
+		},
+		{
+			"markup and U+2028", null, textValue("<a href=\"x\">&</a>\u2028"), nil,
+			`"key":null,"value":"<a href=\"x\">&</a>` + "\u2028" + `","headers":[]}`,
+		},
 		{"lone surrogate", null, binaryValue("\xed\xa0\x80"), nil, `"key":null,"value":"7aCA","value_encoding":"base64","headers":[]}`},
-		{"control characters", null, textValue("\x00\b\f\n\r\t\x1b[31m\x1f\x7f\\"), nil,
-			`"key":null,"value":"\u0000\b\f\n\r\t\u001b[31m\u001f` + "\x7f" + `\\","headers":[]}`},
+		{
+			"control characters", null, textValue("\x00\b\f\n\r\t\x1b[31m\x1f\x7f\\"), nil,
+			`"key":null,"value":"\u0000\b\f\n\r\t\u001b[31m\u001f` + "\x7f" + `\\","headers":[]}`,
+		},
 		{"headers", null, null, []record.Header{
-			header("t", "1"), header("u", "\xff\x00"), header("t", "2"), {Key: []byte("v")},
-			{Key: []byte("w"), Value: []byte{}}, header("t", "1"), header("", "x"), header("\xff", "y"),
+			header("t", "1"), header("u", "\xff\x00"), header("t", "2"),
+			{Key: []byte("v")},
+			{Key: []byte("w"), Value: []byte{}},
+			header("t", "1"), header("", "x"), header("\xff", "y"),
 		}, `"key":null,"value":null,"headers":[{"key":"t","value":"1"},{"key":"u","value":"/wA=","encoding":"base64"},` +
 			`{"key":"t","value":"2"},{"key":"v","value":null},{"key":"w","value":""},{"key":"t","value":"1"},{"key":"","value":"x"},` +
 			`{"key":"/w==","key_encoding":"base64","value":"y"}]}`},
-		{"schema ids", &record.Value{Kind: record.JSON, Bytes: []byte("1"), SchemaID: "7"},
+		{
+			"schema ids", &record.Value{Kind: record.JSON, Bytes: []byte("1"), SchemaID: "7"},
 			&record.Value{Kind: record.JSON, Bytes: []byte("2"), SchemaID: "0f-1"}, nil,
-			`"key":1,"key_schema_id":7,"value":2,"value_schema_id":"0f-1","headers":[]}`},
-		{"errors", &record.Value{Kind: record.Text, Bytes: []byte("k"), Err: errors.New(`no "x"`)},
-			&record.Value{Kind: record.Binary, Bytes: []byte{0xff}, SchemaID: "999", Err: errors.New("bad \xff\n")}, nil,
-			`"key":"k","key_error":"no \"x\"","value":"/w==","value_encoding":"base64","value_schema_id":999,"value_error":"bad ` + "\ufffd" + `\n","headers":[]}`},
+			`"key":1,"key_schema_id":7,"value":2,"value_schema_id":"0f-1","headers":[]}`,
+		},
+		{
+			"errors", &record.Value{Kind: record.Text, Bytes: []byte("k"), Err: errors.New(`no "x"`)},
+			&record.Value{Kind: record.Binary, Bytes: []byte{0xff}, SchemaID: "999", Err: errors.New("bad \xff\nend")}, nil,
+			`"key":"k","key_error":"no \"x\"","value":"/w==","value_encoding":"base64","value_schema_id":999,"value_error":"bad ` + "\ufffd" + `\nend","headers":[]}`,
+		},
 	} {
 		rec := &record.Record{Offset: 42, Timestamp: 1725999704063, Headers: headers(t, c.headers...)}
 		got := string(format(t, "json", Options{}).Append([]byte("before "), rec, c.key, c.value))
@@ -126,18 +143,37 @@ func TestKcatJSON(t *testing.T) {
 		key, value *record.Value
 		want       string
 	}{
-		{"as kcat 1.7.1", record.Record{Timestamp: 1725999704063, Headers: headers(t, header("trace", "ab"), header("t", "2"), record.Header{Key: []byte("t")}, header("", "x"))},
+		{
+			"as kcat 1.7.1",
+			record.Record{Timestamp: 1725999704063, Headers: headers(t, header("trace", "ab"), header("t", "2"), record.Header{Key: []byte("t")}, header("", "x"))},
 			textValue("k1"), textValue(`{"id": 1}`),
-			`{"topic":"orders","partition":0,"offset":0,"tstype":"create","ts":1725999704063,"headers":["trace","ab","t","2","t",null,"","x"],"key":"k1","payload":"{\"id\": 1}"}`},
-		{"null", record.Record{Offset: 1, Timestamp: -1}, null, null,
-			`{"topic":"orders","partition":0,"offset":1,"tstype":"create","ts":-1,"key":null,"payload":null}`},
-		{"empty, appended", record.Record{Offset: 2, TimestampType: record.LogAppendTime}, textValue(""), textValue(""),
-			`{"topic":"orders","partition":0,"offset":2,"tstype":"logappend","ts":0,"key":"","payload":""}`},
-		{"bytes", record.Record{Headers: headers(t, header("b", "\xff\x00"))}, binaryValue("\xff"), binaryValue("\xfe"),
-			`{"topic":"orders","partition":0,"offset":0,"tstype":"create","ts":0,"headers":["b","/wA="],"key":"/w==","key_encoding":"base64","payload":"/g==","payload_encoding":"base64"}`},
-		{"schemas and errors", record.Record{}, &record.Value{Kind: record.JSON, Bytes: []byte("1"), SchemaID: "3"},
+			`{"topic":"orders","partition":0,"offset":0,"tstype":"create","ts":1725999704063,"headers":["trace","ab","t","2","t",null,"","x"],"key":"k1","payload":"{\"id\": 1}"}`,
+		},
+		{
+			"null",
+			record.Record{Offset: 1, Timestamp: -1},
+			null, null,
+			`{"topic":"orders","partition":0,"offset":1,"tstype":"create","ts":-1,"key":null,"payload":null}`,
+		},
+		{
+			"empty, appended",
+			record.Record{Offset: 2, TimestampType: record.LogAppendTime},
+			textValue(""), textValue(""),
+			`{"topic":"orders","partition":0,"offset":2,"tstype":"logappend","ts":0,"key":"","payload":""}`,
+		},
+		{
+			"bytes",
+			record.Record{Headers: headers(t, header("b", "\xff\x00"))},
+			binaryValue("\xff"), binaryValue("\xfe"),
+			`{"topic":"orders","partition":0,"offset":0,"tstype":"create","ts":0,"headers":["b","/wA="],"key":"/w==","key_encoding":"base64","payload":"/g==","payload_encoding":"base64"}`,
+		},
+		{
+			"schemas and errors",
+			record.Record{},
+			&record.Value{Kind: record.JSON, Bytes: []byte("1"), SchemaID: "3"},
 			&record.Value{Kind: record.Text, Bytes: []byte("x"), SchemaID: "4", Err: errors.New("cut")},
-			`{"topic":"orders","partition":0,"offset":0,"tstype":"create","ts":0,"key":1,"key_schema_id":3,"payload":"x","payload_error":"cut","value_schema_id":4}`},
+			`{"topic":"orders","partition":0,"offset":0,"tstype":"create","ts":0,"key":1,"key_schema_id":3,"payload":"x","payload_error":"cut","value_schema_id":4}`,
+		},
 	} {
 		if got := string(format(t, "kcat-json", Options{}).Append(nil, &c.rec, c.key, c.value)); got != c.want+"\n" {
 			t.Errorf("%s:\ngot  %swant %s", c.name, got, c.want)
@@ -255,18 +291,23 @@ const typical = `{"id":1234567,"user":"u-48213","type":"order.created","amount":
 func BenchmarkJSON(b *testing.B) {
 	benchmarkFormat(b, "json", textValue("key-123456"), jsonValue(typical))
 }
+
 func BenchmarkJSONText(b *testing.B) {
 	benchmarkFormat(b, "json", textValue("key-123456"), textValue(typical))
 }
+
 func BenchmarkKcatJSON(b *testing.B) {
 	benchmarkFormat(b, "kcat-json", textValue("key-123456"), textValue(typical))
 }
+
 func BenchmarkRaw(b *testing.B) {
 	benchmarkFormat(b, "raw", textValue("key-123456"), textValue(typical))
 }
+
 func BenchmarkText(b *testing.B) {
 	benchmarkFormat(b, "text", textValue("key-123456"), jsonValue(typical))
 }
+
 func BenchmarkTemplate(b *testing.B) {
 	benchmarkFormat(b, `%t %p %o %k %v %h{%k=%v }\n`, textValue("key-123456"), jsonValue(typical))
 }

@@ -27,15 +27,31 @@ func TestText(t *testing.T) {
 		{"null and empty", Options{}, null, textValue(""), head + "<null> \n"},
 		{"the word null", Options{}, textValue("null"), textValue("null"), head + "null null\n"},
 		{"own null and end", Options{Null: &nul, Delimiter: &semi}, null, textValue("v"), head + "NULL v;\n"},
-		{"terminal escapes", Options{}, textValue("\x1b[31m"), textValue("a\nb\tc\r\x00\x7f\u009b1m\u202e\u2028\u200fé"),
-			head + `\x1b[31m a\nb\tc\r\x00\x7f\u009b1m\u202e\u2028\u200fé` + "\n"},
+		{
+			"terminal escapes",
+			Options{},
+			textValue("\x1b[31m"), textValue("a\nb\tc\r\x00\x7f\u009b1m\u202e\u2028\u200fé"),
+			head + `\x1b[31m a\nb\tc\r\x00\x7f\u009b1m\u202e\u2028\u200fé` + "\n",
+		},
 		{"bytes", Options{}, binaryValue("\x00\x07\xff"), binaryValue("A\xc3(\x80"), head + `\x00\x07\xff A\xc3(\x80` + "\n"},
-		{"an error", Options{}, textValue("k"), &record.Value{Kind: record.Text, Bytes: []byte("hello"), Err: errors.New("not valid JSON")},
-			head + "k hello (!value: not valid JSON)\n"},
-		{"pretty", Options{Pretty: true}, textValue("k"), jsonValue(`{"a":[1,1e400],"s":"` + "\u009b" + `"}`),
-			head + "k \n  {\n    \"a\": [\n      1,\n      1e400\n    ],\n    \"s\": \"\\u009b\"\n  }\n"},
-		{"columns", Options{Columns: []string{"cluster", "partition", "timestamp", "headers", "value", "topic", "stream", "offset", "time", "key"}}, textValue("k"), textValue("v"),
-			"east 0 1725999704063 t=1,n=<null>,e= v orders orders 42 2024-09-10T20:21:44.063Z k\n"},
+		{
+			"an error",
+			Options{},
+			textValue("k"), &record.Value{Kind: record.Text, Bytes: []byte("hello"), Err: errors.New("not valid JSON")},
+			head + "k hello (!value: not valid JSON)\n",
+		},
+		{
+			"pretty",
+			Options{Pretty: true},
+			textValue("k"), jsonValue(`{"a":[1,1e400],"s":"` + "\u009b" + `"}`),
+			head + "k \n  {\n    \"a\": [\n      1,\n      1e400\n    ],\n    \"s\": \"\\u009b\"\n  }\n",
+		},
+		{
+			"columns",
+			Options{Columns: []string{"cluster", "partition", "timestamp", "headers", "value", "topic", "stream", "offset", "time", "key"}},
+			textValue("k"), textValue("v"),
+			"east 0 1725999704063 t=1,n=<null>,e= v orders orders 42 2024-09-10T20:21:44.063Z k\n",
+		},
 	} {
 		rec := &record.Record{Offset: 42, Timestamp: 1725999704063, Headers: headers(t, header("t", "1"), record.Header{Key: []byte("n")}, header("e", ""))}
 		if got := string(format(t, "text", c.opt).Append(nil, rec, c.key, c.value)); got != c.want {
