@@ -49,7 +49,7 @@ var shapes = []shape{
 	{"zstd-sized", batch.Zstd, batchtest.ZstdSized},
 }
 
-func made(s shape, recs []batchtest.Record) batch.Raw {
+func made(s shape, recs []batchtest.Record) []byte {
 	b := batchtest.New(recs...)
 	b.Codec, b.Framing = s.codec, s.framing
 	return b.Bytes()
@@ -95,7 +95,7 @@ func BenchmarkRead(b *testing.B) {
 		recs := orders(size.n)
 		for _, s := range shapes {
 			b.Run(size.name+"/"+s.name, func(b *testing.B) {
-				raw := made(s, recs)
+				raw := batch.Raw(made(s, recs))
 				d := batch.NewDecoder(&batch.Pool{})
 				var rec record.Record
 				bytes, n := 0, 0
@@ -135,7 +135,7 @@ func BenchmarkDecode(b *testing.B) {
 		recs := orders(size.n)
 		for _, s := range shapes {
 			b.Run(size.name+"/"+s.name, func(b *testing.B) {
-				raw := made(s, recs)
+				raw := batch.Raw(made(s, recs))
 				d := batch.NewDecoder(&batch.Pool{})
 				bytes := 0
 				b.ReportAllocs()
@@ -160,7 +160,7 @@ func BenchmarkLZ4Reader(b *testing.B) {
 		recs := orders(size.n)
 		for _, s := range shapes[4:7] {
 			b.Run(size.name+"/"+s.name, func(b *testing.B) {
-				raw := made(s, recs)
+				raw := batch.Raw(made(s, recs))
 				var src bytes.Reader
 				r := lz4.NewReader(&src)
 				buf := make([]byte, 2*size.n)

@@ -7,7 +7,7 @@ import (
 
 const (
 	smallestClass = 14 // buffers of 16 KiB
-	largestClass  = 22 // buffers of 4 MiB: larger ones are not kept
+	largestClass  = 24 // buffers of 16 MiB: larger ones are not kept
 	classes       = largestClass - smallestClass + 1
 	maxShells     = 1024 // batches without a buffer
 	poison        = 0xdb

@@ -13,7 +13,8 @@ import (
 //	for w.Next(&rec) { … }
 //	if err := w.Err(); err != nil { … }
 //
-// It allocates nothing.
+// Every offset lies in the batch's range; that they ascend is the broker's word
+// and not checked. It allocates nothing.
 type Walker struct {
 	buf   []byte
 	pos   int
