@@ -43,6 +43,23 @@ func runKcm(t *testing.T, w world, args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
+// TestForeignHands checks the hints alone, where the message is the command's
+// own business.
+func TestForeignHands(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ args, hint string }{
+		{"consume -b h:1 -f", "kcm consume --help"},
+		{"consume -b h:1 -f orders", "-f is the format; following is the default"},
+		{"consume -b h:1 -f json", "-f is the format; following is the default"},
+		{"consume -b h:1 -t orders", "-t narrows what streams select; kcm consume orders reads it"},
+	} {
+		r := runKcm(t, world{}, strings.Fields(c.args)...)
+		if r.code != 2 || r.stdout != "" || !strings.HasSuffix(r.stderr, "\nkcm: hint: "+c.hint+"\n") {
+			t.Errorf("kcm %s: code %d, stdout %q, stderr %q, want the hint %q", c.args, r.code, r.stdout, r.stderr, c.hint)
+		}
+	}
+}
+
 func TestUsageErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct {
@@ -80,6 +97,9 @@ func TestUsageErrors(t *testing.T) {
 		{"consume orders", "kcm: no clusters and streams are named\nkcm: hint: -m FILE, KCM_METADATA, ./kcm.yaml or -b HOST:PORT\n"},
 		{"consume -b h:1 -m x.yaml orders", "kcm: bootstrap addresses and metadata are both given (-b and -m)\nkcm: hint: give either -b or -m\n"},
 		{"consume -b h:1 -X CANARY orders", "kcm: -X: a property without a key or a value\nkcm: hint: -X [CLUSTER:]KEY=VALUE\n"},
+		{"consume -b h:1 orders -o json", "kcm: \"json\" is no offset spec\nkcm: hint: -o is where to start; -f json writes JSON\n"},
+		{"consume -b h:1 -r http://u:CANARY@sr:8081 orders", "kcm: an address is no stream\nkcm: hint: -r makes names patterns; --registry URL is the schema registry\n"},
+		{"consume -b h:1 orders -c 5", "kcm: there is no cluster 5\nkcm: hint: -c is a cluster; -n 5 limits the number of records\n"},
 		{"version x", "kcm: kcm version takes no argument such as x\nkcm: hint: kcm version --help\n"},
 		{"version -o yaml", "kcm: --output yaml is not allowed\nkcm: hint: --output is text or json\n"},
 		{"completion csh", "kcm: there is no completion for csh\nkcm: hint: kcm completion bash, zsh, fish or powershell\n"},

@@ -36,7 +36,7 @@ func explain(env *Env, cmd *cobra.Command, err error) error {
 	if !known && !signaled && !env.run.started {
 		err = argumentError(cmd, err)
 	}
-	if fault.KindOf(err) != fault.Usage || fault.HintOf(err) != "" {
+	if fault.KindOf(err) != fault.Usage {
 		return err
 	}
 	if hint := argumentHint(cmd); hint != "" {

@@ -113,13 +113,13 @@ var flagHints = map[string]string{
 	"max-messages":        "-n N",
 	"count":               "-n N",
 	"limit":               "-n N",
-	"lines":               "--tail N",
+	"lines":               "-o -N begins N offsets before the end",
+	"tail":                "-o -N begins N offsets before the end",
 	"partition":           "-p N",
 	"property":            "-X KEY=VALUE",
 	"consumer-property":   "-X KEY=VALUE",
 	"consumer.config":     "-X KEY=VALUE, or propertiesFile: in the metadata",
 	"command-config":      "-X KEY=VALUE, or propertiesFile: in the metadata",
-	"timeout-ms":          "--timeout DURATION",
 	"isolation-level":     "--read-committed",
 	"schema-registry":     "--registry [CLUSTER=]URL",
 	"schema-registry-url": "--registry [CLUSTER=]URL",
@@ -222,13 +222,12 @@ func argumentHint(cmd *cobra.Command) string {
 	}
 	changed := func(name string) bool { return cmd.Flags().Changed(name) }
 	args := cmd.Flags().Args()
-	isURL := func(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
 	switch {
 	case changed("cluster") && isNumber(value("cluster")):
 		return "-c is a cluster; -n " + value("cluster") + " limits the number of records"
 	case value("offset") == "json":
 		return "-o is where to start; -f json writes JSON"
-	case changed("regex") && slices.ContainsFunc(args, isURL):
+	case slices.ContainsFunc(args, isAddress):
 		return "-r makes names patterns; --registry URL is the schema registry"
 	case changed("format") && len(args) == 0:
 		return "-f is the format; following is the default"
@@ -237,6 +236,19 @@ func argumentHint(cmd *cobra.Command) string {
 	default:
 		return ""
 	}
+}
+
+// checkWords refuses an address among the names of streams, before anybody
+// looks for it: it is kcat's -r.
+func checkWords(cmd *cobra.Command, args []string) error {
+	if cmd.Name() == "consume" && slices.ContainsFunc(args, isAddress) {
+		return fault.New(fault.Usage, "an address is no stream")
+	}
+	return nil
+}
+
+func isAddress(s string) bool {
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
 }
 
 func isNumber(s string) bool {

@@ -46,7 +46,12 @@ stream is simply a topic. kcm sandbox starts clusters to try things on.`,
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return prepare(env, cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkWords(cmd, args); err != nil {
+				return err
+			}
+			return prepare(env, cmd)
+		},
 	}
 	fs := root.PersistentFlags()
 	fs.StringSliceVarP(&g.metadata, "metadata", "m", nil, "read clusters and streams from `SOURCE`: a file, a directory, - or an http(s) address (repeatable)")

@@ -1,0 +1,99 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+)
+
+func TestFirstSignalCancelsSecondIsDelivered(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	ch := make(chan os.Signal)
+	w := world{signals: ch}
+	ctx, second, stop := withSignals(w.make(nil, nil))
+	if s, ok := stoppedBy(ctx); ok {
+		t.Fatalf("stopped by %v before it began", s)
+	}
+	ch <- syscall.SIGTERM
+	<-ctx.Done()
+	if s, ok := stoppedBy(ctx); !ok || s != syscall.SIGTERM {
+		t.Errorf("stopped by %v, %v", s, ok)
+	}
+	if code := fault.Code(context.Cause(ctx)); code != 143 {
+		t.Errorf("code %d, want 143", code)
+	}
+	ch <- os.Interrupt
+	if s := <-second; s != os.Interrupt {
+		t.Errorf("the second signal is %v", s)
+	}
+	stop()
+}
+
+func TestStopWithoutASignal(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	w := world{signals: make(chan os.Signal)}
+	ctx, _, stop := withSignals(w.make(nil, nil))
+	stop()
+	if s, ok := stoppedBy(ctx); ok || ctx.Err() == nil {
+		t.Errorf("stopped by %v, %v; %v", s, ok, ctx.Err())
+	}
+	ctx, second, stop := withSignals(world{}.make(nil, nil))
+	if second != nil || ctx.Err() != nil {
+		t.Error("no signals, but something came")
+	}
+	stop()
+}
+
+// TestMain lets the test program be kcm, for what only a process can show.
+func TestMain(m *testing.M) {
+	if os.Getenv("KCM_TEST_RUN") != "" {
+		os.Exit(Main(System(), os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+func TestClosedStdoutIsNoFailure(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "config", "show")
+	cmd.Env = []string{"KCM_TEST_RUN=1"}
+	cmd.Dir = t.TempDir()
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = write, &stderr
+	if err := cmd.Run(); err != nil || stderr.Len() > 0 {
+		t.Errorf("%v, %q", err, stderr.String())
+	}
+}
+
+func TestStdoutThatFailsOtherwise(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here")
+	}
+	defer full.Close()
+	var stderr bytes.Buffer
+	env := world{}.make(nil, &stderr)
+	env.Stdout = full
+	t.Chdir(t.TempDir())
+	if code := Main(env, []string{"config", "show"}); code != 1 || stderr.String() != "kcm: write /dev/full: no space left on device\n" {
+		t.Errorf("code %d, %q", code, stderr.String())
+	}
+	if stdoutClosed(env, errors.New("x")) {
+		t.Error("any error is a closed stdout")
+	}
+}
