@@ -84,7 +84,7 @@ func walk(d *batch.Decoder, raw batch.Raw, limit int64) ([]kept, error) {
 // mixed are records of every kind: null and empty keys and values, headers,
 // lengths of one to four bytes, holes, times forwards and back.
 func mixed() []batchtest.Record {
-	big := bytes.Repeat([]byte("abcdefghij, "), 200_000)
+	big := bytes.Repeat([]byte("abcdefghij, "), 100_000)
 	return []batchtest.Record{
 		{Offset: 1000, Time: 1_700_000_000_000, Key: []byte("k"), Value: []byte("v")},
 		{Offset: 1001, Time: 1_700_000_000_063, Value: []byte{}},
