@@ -31,7 +31,7 @@ func badAddress(s string) string {
 		}
 		return "must be HOST:PORT"
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+	if port == "" || badPort(port) {
 		return "must be HOST:PORT with a port from 1 to 65535"
 	}
 	ipv6 := strings.Contains(host, ":")
@@ -43,4 +43,10 @@ func badAddress(s string) string {
 		return "must be HOST:PORT, and this is no host"
 	}
 	return ""
+}
+
+// badPort reports whether a port that is not empty is none.
+func badPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port != "" && (err != nil || n == 0)
 }

@@ -81,6 +81,9 @@ func (d *decoder) addressList(key string, n *node, s string) []string {
 
 func (d *decoder) tls(n *node) *TLS {
 	t := &TLS{Origin: d.at(n)}
+	if n.kind != mapping {
+		d.failAt(n, "tls must be a mapping, this is %s; tls: {} uses the system's roots", n.kind)
+	}
 	d.fields(n, "tls", []field{
 		{"ca", func(k string, n *node) { t.CA = d.pem(k, n) }},
 		{"cert", func(k string, n *node) { t.Cert = d.pem(k, n) }},
@@ -185,7 +188,7 @@ func (r *SchemaRegistry) setURLs(s string) (why string) {
 func splitURLs(s string) (urls []*url.URL, why string) {
 	for one := range strings.SplitSeq(s, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || badPort(u.Port()) {
 			return nil, "is no http:// or https:// address"
 		}
 		urls = append(urls, u)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +92,7 @@ func (d *decoder) unknownKey(p pair, what string, fields []field) {
 		d.bareKey(at, what)
 		return
 	}
-	d.fail(at, "%s has no key %s%s; allowed are %s", what, quoteKey(p.key), didYouMean(p.key, names), strings.Join(names, ", "))
+	d.fail(at, "%s has no key %s%s", what, quoteKey(p.key), allowed(p.key, names))
 }
 
 // bareKey refuses a key without a colon. It is not shown: where a value before
@@ -106,6 +107,15 @@ func quoteKey(key string) string {
 		return "of this form"
 	}
 	return strconv.Quote(key)
+}
+
+// allowed lists what stands in the place of a wrong word, the nearest first.
+func allowed(word string, words []string) string {
+	advice := didYouMean(word, words)
+	if advice == "" {
+		advice = ";"
+	}
+	return advice + " allowed are " + strings.Join(words, ", ")
 }
 
 func didYouMean(word string, words []string) string {
@@ -212,14 +222,12 @@ func (d *decoder) flag(key string, n *node) bool {
 }
 
 // word reads one word of a fixed list.
-func (d *decoder) word(key string, n *node, allowed []string) string {
+func (d *decoder) word(key string, n *node, words []string) string {
 	w := d.text(key, n)
-	for _, a := range allowed {
-		if w == a {
-			return a
-		}
+	if slices.Contains(words, w) {
+		return w
 	}
-	d.failAt(n, "%s cannot be %s%s; allowed are %s", key, quote(n), didYouMean(n.text, allowed), strings.Join(allowed, ", "))
+	d.failAt(n, "%s cannot be %s%s", key, quote(n), allowed(n.text, words))
 	return ""
 }
 

@@ -19,6 +19,8 @@ func (d *decoder) manifest(n *node) []document {
 	case "ConfigMap":
 		docs = d.dataEntries(n, "data", false)
 		docs = append(docs, d.dataEntries(n, "binaryData", true)...)
+	case "List":
+		return d.manifestList(n)
 	case "Secret":
 		docs = d.dataEntries(n, "stringData", false)
 		for _, e := range d.dataEntries(n, "data", true) {
@@ -33,6 +35,24 @@ func (d *decoder) manifest(n *node) []document {
 	}
 	if len(docs) == 0 {
 		d.failAt(kind, "this %s has no entry whose name ends in .yaml or .yml", kind.text)
+	}
+	return docs
+}
+
+// manifestList returns the entries of the objects that kubectl lists.
+func (d *decoder) manifestList(n *node) []document {
+	items := n.get("items")
+	if items == nil || items.kind != list {
+		d.failAt(n, "a List without items")
+		return nil
+	}
+	var docs []document
+	for _, item := range items.items {
+		if !isManifest(item) || item.get("kind").text == "List" {
+			d.failAt(item, "an item of a List must be a ConfigMap or a Secret")
+			return nil
+		}
+		docs = append(docs, d.manifest(item)...)
 	}
 	return docs
 }
@@ -73,10 +93,20 @@ func (d *decoder) dataEntries(n *node, section string, encoded bool) []document 
 			}
 		}
 		entry := d.doc
-		entry.name, entry.entry, entry.data = d.doc.name+"["+p.key+"]", true, content
+		entry.name, entry.entry, entry.data = d.doc.name+"["+objectPrefix(n)+p.key+"]", true, content
 		docs = append(docs, entry)
 	}
 	return docs
+}
+
+// objectPrefix tells the objects of one file apart.
+func objectPrefix(n *node) string {
+	if meta := n.get("metadata"); meta != nil {
+		if name := meta.get("name"); name != nil && name.text != "" {
+			return name.text + "/"
+		}
+	}
+	return ""
 }
 
 func isYAML(name string) bool {

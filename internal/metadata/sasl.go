@@ -83,12 +83,12 @@ func (d *decoder) checkSASL(n *node, mechanism string) {
 	if len(n.pairs) == 0 {
 		d.failAt(n, "sasl is empty; it must name a mechanism")
 	}
-	allowed := saslKeys(mechanism)
+	useful := saslKeys(mechanism)
 	token := ""
 	for _, p := range n.pairs {
 		at := d.place(p.line, p.col)
-		if allowed != nil && !slices.Contains(allowed, p.key) {
-			d.fail(at, "sasl.%s means nothing for %s; allowed are %s", p.key, mechanism, strings.Join(allowed, ", "))
+		if useful != nil && !slices.Contains(useful, p.key) {
+			d.fail(at, "sasl.%s means nothing for %s; allowed are %s", p.key, mechanism, strings.Join(useful, ", "))
 		}
 		if p.key == "token" || p.key == "tokenFile" || p.key == "tokenEndpoint" {
 			if token != "" {

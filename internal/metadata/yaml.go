@@ -143,6 +143,9 @@ func clean(data []byte) (string, *parseError) {
 func convertAll(name string, file *ast.File) ([]*node, *parseError) {
 	var docs []*node
 	for _, d := range file.Docs {
+		if _, ok := d.Body.(*ast.DirectiveNode); ok {
+			continue // %YAML and %TAG stand in a document of their own
+		}
 		if d.Body == nil {
 			docs = append(docs, emptyDocument(d))
 			continue
@@ -219,10 +222,35 @@ func (c *converter) items(out *node, n *ast.SequenceNode) {
 		if c.err != nil {
 			return
 		}
-		item := c.convert(v)
+		item := unsplit(v)
+		if item == nil {
+			item = c.convert(v)
+		}
 		out.items = append(out.items, item)
 		c.grow(out, item, v.GetToken())
 	}
+}
+
+// unsplit puts HOST:PORT together again. In a list inside braces the library
+// takes a plain a:1 for a mapping, although only a colon with a blank behind it
+// makes one. It returns nil for anything else.
+func unsplit(n ast.Node) *node {
+	m, ok := n.(*ast.MappingNode)
+	if !ok || m.IsFlowStyle || len(m.Values) != 1 {
+		return nil
+	}
+	v := m.Values[0]
+	key, colon, value := v.Key.GetToken(), v.Start, v.Value.GetToken()
+	plain := func(tk *token.Token) bool {
+		return tk.Type != token.SingleQuoteType && tk.Type != token.DoubleQuoteType
+	}
+	if _, isScalar := v.Value.(ast.ScalarNode); !isScalar || !plain(key) || !plain(value) || value.Type == token.ImplicitNullType {
+		return nil
+	}
+	if value.Position.Line != colon.Position.Line || value.Position.Column != colon.Position.Column+1 {
+		return nil
+	}
+	return &node{text: key.Value + ":" + value.Value, line: key.Position.Line, col: key.Position.Column, size: 1}
 }
 
 // grow counts child into parent's size.
