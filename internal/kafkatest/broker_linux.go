@@ -9,12 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // broker is one broker process, which is its cluster's controller as well.
@@ -23,7 +24,9 @@ type broker struct {
 	dir   string
 	ports map[Listener]int
 	argv  []string
-	p     *process // the last one started
+	p     *process // the last one started; nil before that
+	// paused says that it is stopped and can't answer.
+	paused bool
 }
 
 // newBroker writes what a broker needs to start for the first time into dir.
@@ -52,7 +55,7 @@ func (b *broker) start() error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(b.argv[0], b.argv[1:]...) //nolint:gosec,noctx // java; it outlives the test that starts it
+	cmd := exec.Command(b.argv[0], b.argv[1:]...) //nolint:noctx // it outlives the test that starts it
 	cmd.Dir, cmd.Stdout, cmd.Stderr = b.dir, log, log
 	b.p, err = startProcess(cmd)
 	return err
@@ -66,15 +69,15 @@ func (b *broker) address(l Listener) string {
 
 // ready waits until the broker knows itself and brokers in all as alive.
 func (b *broker) ready(ctx context.Context, brokers int) error {
-	adm, err := kadm.NewOptClient(kgo.SeedBrokers(b.address(Plaintext)), kgo.MetadataMinAge(10*time.Millisecond))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b.address(Plaintext)))
 	if err != nil {
 		return err
 	}
-	defer adm.Close()
+	defer cl.Close()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if b.answers(ctx, adm, brokers) {
+		if b.answers(ctx, cl.SeedBrokers()[0], brokers) {
 			return nil
 		}
 		select {
@@ -87,25 +90,17 @@ func (b *broker) ready(ctx context.Context, brokers int) error {
 	}
 }
 
-func (b *broker) answers(ctx context.Context, adm *kadm.Client, brokers int) bool {
-	// A refused connection fails quickly only if no client retries stand before it.
-	conn, err := net.DialTimeout("tcp", b.address(Plaintext), time.Second)
+func (b *broker) answers(ctx context.Context, self *kgo.Broker, brokers int) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = []kmsg.MetadataRequestTopic{} // none, which nil is not
+	resp, err := self.Request(ctx, req)
 	if err != nil {
 		return false
 	}
-	_ = conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	md, err := adm.BrokerMetadata(ctx)
-	if err != nil || len(md.Brokers) < brokers {
-		return false
-	}
-	for _, other := range md.Brokers {
-		if other.NodeID == b.node {
-			return true
-		}
-	}
-	return false
+	known := resp.(*kmsg.MetadataResponse).Brokers
+	return len(known) >= brokers && slices.ContainsFunc(known, func(o kmsg.MetadataResponseBroker) bool { return o.NodeID == b.node })
 }
 
 func (b *broker) said() string {
@@ -128,7 +123,7 @@ func (b *broker) signal(s syscall.Signal) error {
 func kafkaID() string {
 	id := make([]byte, 16)
 	for i := range id {
-		id[i] = byte(rand.IntN(256)) //nolint:gosec // a name, no secret
+		id[i] = byte(rand.IntN(256))
 	}
 	id[0] &= 0x7f
 	return base64URL(id)
@@ -146,7 +141,7 @@ func freePorts(n int) ([]int, error) {
 		}
 	}()
 	for range 1000 {
-		port := 20000 + rand.IntN(12000) //nolint:gosec // no secret
+		port := 20000 + rand.IntN(12000)
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			continue

@@ -89,7 +89,7 @@ func (c *Cluster) Client(opts ...kgo.Opt) *kgo.Client {
 func (c *Cluster) Admin() *kadm.Client {
 	c.t.Helper()
 	if c.adm == nil {
-		c.adm = kadm.NewClient(c.Client(kgo.MetadataMinAge(10 * time.Millisecond)))
+		c.adm = kadm.NewClient(c.Client())
 	}
 	return c.adm
 }
@@ -110,7 +110,7 @@ func (c *Cluster) metadata() kadm.Metadata {
 	c.t.Helper()
 	ctx, cancel := c.context()
 	defer cancel()
-	md, err := c.Admin().BrokerMetadata(ctx)
+	md, err := c.Admin().BrokerMetadata(fresh(ctx))
 	c.check(err)
 	return md
 }
@@ -149,7 +149,7 @@ func (c *Cluster) deleteQuietly(topic string) {
 func (c *Cluster) waitLeaders(ctx context.Context, topic string, partitions int) {
 	c.t.Helper()
 	c.until(ctx, "leaders of "+topic, func() bool {
-		md, err := c.Admin().Metadata(ctx, topic)
+		md, err := c.Admin().Metadata(fresh(ctx), topic)
 		if err != nil || len(md.Topics[topic].Partitions) != partitions {
 			return false
 		}
@@ -181,7 +181,7 @@ func (c *Cluster) DeleteTopic(topic string) {
 	resp, err := c.Admin().DeleteTopic(ctx, topic)
 	c.check(errors.Join(err, resp.Err))
 	c.until(ctx, "end of topic "+topic, func() bool {
-		md, err := c.Admin().Metadata(ctx, topic)
+		md, err := c.Admin().Metadata(fresh(ctx), topic)
 		return err == nil && errors.Is(md.Topics[topic].Err, kerr.UnknownTopicOrPartition)
 	})
 }
@@ -227,7 +227,21 @@ func (c *Cluster) Commit(group, topic string, partition int32, offset int64) {
 	defer cancel()
 	var os kadm.Offsets
 	os.AddOffset(topic, partition, offset, -1)
-	c.check(c.Admin().CommitAllOffsets(ctx, group, os))
+	c.untilCoordinated(ctx, group, func() error { return c.Admin().CommitAllOffsets(ctx, group, os) })
+}
+
+// untilCoordinated repeats a call until the group has a coordinator: the first
+// group of a new cluster waits for its internal topic.
+func (c *Cluster) untilCoordinated(ctx context.Context, group string, call func() error) {
+	c.t.Helper()
+	c.until(ctx, "coordinator of "+group, func() bool {
+		err := call()
+		if errors.Is(err, kerr.CoordinatorNotAvailable) || errors.Is(err, kerr.CoordinatorLoadInProgress) || errors.Is(err, kerr.NotCoordinator) {
+			return false
+		}
+		c.check(err)
+		return true
+	})
 }
 
 // Committed returns a group's committed offset of a partition, -1 if there is none.
@@ -235,8 +249,14 @@ func (c *Cluster) Committed(group, topic string, partition int32) int64 {
 	c.t.Helper()
 	ctx, cancel := c.context()
 	defer cancel()
-	os, err := c.Admin().FetchOffsets(ctx, group)
-	c.check(err)
+	var os kadm.OffsetResponses
+	c.untilCoordinated(ctx, group, func() (err error) {
+		os, err = c.Admin().FetchOffsets(ctx, group)
+		if errors.Is(err, kerr.GroupIDNotFound) {
+			return nil
+		}
+		return err
+	})
 	o, ok := os.Lookup(topic, partition)
 	if !ok {
 		return -1
@@ -250,7 +270,7 @@ func (c *Cluster) Leader(topic string, partition int32) int32 {
 	c.t.Helper()
 	ctx, cancel := c.context()
 	defer cancel()
-	md, err := c.Admin().Metadata(ctx, topic)
+	md, err := c.Admin().Metadata(fresh(ctx), topic)
 	c.check(err)
 	return md.Topics[topic].Partitions[partition].Leader
 }
@@ -262,9 +282,10 @@ func (c *Cluster) MoveLeader(topic string, partition, node int32) {
 	defer cancel()
 	if f := c.Fake(); f != nil {
 		c.check(f.MoveTopicPartition(topic, partition, node))
+		c.until(ctx, "new leader of "+topic, func() bool { return c.Leader(topic, partition) == node })
 		return
 	}
-	md, err := c.Admin().Metadata(ctx, topic)
+	md, err := c.Admin().Metadata(fresh(ctx), topic)
 	c.check(err)
 	replicas := slices.DeleteFunc(md.Topics[topic].Partitions[partition].Replicas, func(n int32) bool { return n == node })
 	var req kadm.AlterPartitionAssignmentsReq
@@ -344,6 +365,10 @@ func (c *Cluster) Continue(node int32) {
 	c.t.Helper()
 	c.check(c.b.resume(node))
 }
+
+// fresh makes kadm ask the brokers: what it asks for here is never cached, and
+// the brokers otherwise are for as long as a client lives.
+func fresh(ctx context.Context) context.Context { return kadm.WithAuthorizedOps(ctx) }
 
 // context outlives the test's own context, so that clean-up can use it.
 func (c *Cluster) context() (context.Context, context.CancelFunc) {

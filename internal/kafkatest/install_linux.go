@@ -114,7 +114,7 @@ func users() map[string]string {
 // lock takes a file lock (LOCK_EX, perhaps with LOCK_NB) that ends with unlock
 // or with the process.
 func lock(file string, how int) (unlock func(), err error) {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a path of our own
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type kafkaCluster struct {
 
 // binary holds what this test binary has running. Brokers belong to the process
 // and not to a test, so there is one of it.
-var binary struct {
+var running struct {
 	mu       sync.Mutex
 	run      *runDir
 	clusters map[string]*kafkaCluster
@@ -35,26 +35,26 @@ var binary struct {
 // sharedKafka returns the binary's cluster of that name, starting it if needed.
 func sharedKafka(t testing.TB, name string, brokers int) backend {
 	t.Helper()
-	binary.mu.Lock()
-	defer binary.mu.Unlock()
-	if k := binary.clusters[name]; k != nil {
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	if k := running.clusters[name]; k != nil {
 		return k
 	}
 	k, err := startKafka(t.Context(), name, Options{Brokers: brokers})
 	if err != nil {
 		t.Fatalf("cluster %s: %v", name, err)
 	}
-	if binary.clusters == nil {
-		binary.clusters = map[string]*kafkaCluster{}
+	if running.clusters == nil {
+		running.clusters = map[string]*kafkaCluster{}
 	}
-	binary.clusters[name] = k
+	running.clusters[name] = k
 	return k
 }
 
 func startOwnKafka(t testing.TB, name string, opts Options) backend {
 	t.Helper()
-	binary.mu.Lock()
-	defer binary.mu.Unlock()
+	running.mu.Lock()
+	defer running.mu.Unlock()
 	k, err := startKafka(t.Context(), name, opts)
 	if err != nil {
 		t.Fatalf("cluster %s: %v", name, err)
@@ -65,15 +65,15 @@ func startOwnKafka(t testing.TB, name string, opts Options) backend {
 
 // endKafka ends every shared broker and removes their data.
 func endKafka() {
-	binary.mu.Lock()
-	defer binary.mu.Unlock()
-	for _, k := range binary.clusters {
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	for _, k := range running.clusters {
 		k.end()
 	}
-	binary.clusters = nil
-	if binary.run != nil {
-		binary.run.remove()
-		binary.run = nil
+	running.clusters = nil
+	if running.run != nil {
+		running.run.remove()
+		running.run = nil
 	}
 }
 
@@ -98,24 +98,24 @@ func runJava(t testing.TB, stdin []byte, args ...string) string {
 
 // openRun returns the binary's run directory, made on first use.
 func openRun(ctx context.Context) (*runDir, error) {
-	binary.mu.Lock()
-	defer binary.mu.Unlock()
+	running.mu.Lock()
+	defer running.mu.Unlock()
 	return openRunLocked(ctx)
 }
 
 func openRunLocked(ctx context.Context) (*runDir, error) {
-	if binary.run != nil {
-		return binary.run, nil
+	if running.run != nil {
+		return running.run, nil
 	}
 	run, err := newRunDir(ctx)
 	if err != nil {
 		return nil, err
 	}
-	binary.run = run
+	running.run = run
 	return run, nil
 }
 
-// startKafka starts a cluster and waits until it answers; binary.mu is held. A
+// startKafka starts a cluster and waits until it answers; running.mu is held. A
 // port that somebody took between the choice and the start is tried again.
 func startKafka(ctx context.Context, name string, opts Options) (*kafkaCluster, error) {
 	run, err := openRunLocked(ctx)
@@ -140,10 +140,8 @@ func (r *runDir) start(ctx context.Context, name string, opts Options) (*kafkaCl
 	for _, b := range k.brokers {
 		err = errors.Join(err, b.start())
 	}
-	for _, b := range k.brokers {
-		if err == nil {
-			err = b.ready(ctx, len(k.brokers))
-		}
+	if err == nil {
+		err = k.agree(ctx)
 	}
 	if err != nil {
 		k.end()
@@ -163,7 +161,7 @@ func (r *runDir) prepare(name string, opts Options) (*kafkaCluster, error) {
 	places := make([]placement, n)
 	var voters []string
 	for i := range places {
-		p := placement{node: int32(i) + 1, brokers: n, ports: map[Listener]int{}, keystore: r.keystore, ca: r.certs.CA} //nolint:gosec // a handful
+		p := placement{node: int32(i) + 1, brokers: n, ports: map[Listener]int{}, keystore: r.keystore, ca: r.certs.CA}
 		for j, l := range listeners() {
 			p.ports[l.name] = ports[i*each+j]
 		}
@@ -194,7 +192,7 @@ func (in *install) argv(opts Options) []string {
 		heap = "768m"
 	}
 	argv := []string{in.java, "-Xmx" + heap, "-XX:-UsePerfData", "-Dlog4j2.configurationFile=log4j2.properties"}
-	if !opts.Optimised {
+	if !opts.Optimized {
 		argv = append(argv, "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 	}
 	return append(argv, "-cp", in.classpath, "kafka.Kafka", "server.properties")
@@ -231,7 +229,11 @@ func (k *kafkaCluster) at(node int32, do func(*broker) error) error {
 }
 
 func (k *kafkaCluster) kill(node int32) error {
-	return k.at(node, func(b *broker) error { b.p.kill(); return nil })
+	return k.at(node, func(b *broker) error {
+		b.p.kill()
+		b.paused = false
+		return nil
+	})
 }
 
 func (k *kafkaCluster) restart(node int32) error {
@@ -242,16 +244,38 @@ func (k *kafkaCluster) restart(node int32) error {
 		if err := b.start(); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), startPatience) //nolint:forbidigo // clean-up, which no test's context covers
+		ctx, cancel := context.WithTimeout(context.Background(), startPatience) //nolint:forbidigo // also clean-up, which no test's context covers
 		defer cancel()
-		return b.ready(ctx, 1)
+		return k.agree(ctx)
 	})
 }
 
+// agree waits until all brokers that answer know each other.
+func (k *kafkaCluster) agree(ctx context.Context) error {
+	var alive []*broker
+	for _, b := range k.brokers {
+		if b.p.running() && !b.paused {
+			alive = append(alive, b)
+		}
+	}
+	for _, b := range alive {
+		if err := b.ready(ctx, len(alive)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (k *kafkaCluster) pause(node int32) error {
-	return k.at(node, func(b *broker) error { return b.signal(syscall.SIGSTOP) })
+	return k.at(node, func(b *broker) error {
+		b.paused = true
+		return b.signal(syscall.SIGSTOP)
+	})
 }
 
 func (k *kafkaCluster) resume(node int32) error {
-	return k.at(node, func(b *broker) error { return b.signal(syscall.SIGCONT) })
+	return k.at(node, func(b *broker) error {
+		b.paused = false
+		return b.signal(syscall.SIGCONT)
+	})
 }

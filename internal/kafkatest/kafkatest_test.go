@@ -1,6 +1,7 @@
 package kafkatest_test
 
 import (
+	"context"
 	"os"
 	"testing"
 	"time"
@@ -17,11 +18,13 @@ func read(t *testing.T, c *kafkatest.Cluster, topic string, n int, opts ...kgo.O
 	t.Helper()
 	cl := c.Client(append(opts, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxBytes(100<<20), kgo.FetchMaxPartitionBytes(100<<20), kgo.BrokerMaxReadBytes(200<<20))...)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	var out []*kgo.Record
 	for len(out) < n {
-		fs := cl.PollFetches(t.Context())
+		fs := cl.PollFetches(ctx)
 		if err := fs.Err(); err != nil {
-			t.Fatalf("read %s: %v", topic, err)
+			t.Fatalf("read %s: %v after %d records", topic, err, len(out))
 		}
 		out = append(out, fs.Records()...)
 	}

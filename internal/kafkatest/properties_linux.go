@@ -72,7 +72,9 @@ func serverProperties(p placement, further map[string]string) []byte {
 		"log.message.timestamp.after.max.ms": "9223372036854775807",
 		"auto.leader.rebalance.enable":       "false",
 		"log.cleaner.dedupe.buffer.size":     "16777216", "log.cleaner.backoff.ms": "500",
-		"log.retention.check.interval.ms": "1000", "log.initial.task.delay.ms": "500",
+		// A record's time must not make it vanish; a topic with a retention.ms of
+		// its own is cleaned within a second.
+		"log.retention.ms": "-1", "log.retention.check.interval.ms": "1000", "log.initial.task.delay.ms": "500",
 		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 	}
 	for _, l := range []Listener{SASL, SASLTLS} {

@@ -47,9 +47,9 @@ type Options struct {
 	// Heap is the largest Java heap of a broker started with Rig.Start, such as
 	// 2g; 768m when empty.
 	Heap string
-	// Optimised runs Java's optimising compiler and its default collector, as in
+	// Optimized runs Java's optimizing compiler and its default collector, as in
 	// production: for measurements. Without it a broker starts faster.
-	Optimised bool
+	Optimized bool
 }
 
 // Rig is the set of clusters that one test runs on. It belongs to one test:
