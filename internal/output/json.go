@@ -16,9 +16,9 @@ func (f jsonFormat) Needs() Needs { return Needs{Key: true, Value: true} }
 
 // ForSplit implements Format.
 func (f jsonFormat) ForSplit(stream string, split record.Split) SplitFormat {
-	p := appendJSONString([]byte(`{"stream":`), stream)
-	p = appendJSONString(append(p, `,"cluster":`...), split.Cluster)
-	p = appendJSONString(append(p, `,"topic":`...), split.Topic)
+	p := appendJSONString([]byte(`{"stream":`), []byte(stream))
+	p = appendJSONString(append(p, `,"cluster":`...), []byte(split.Cluster))
+	p = appendJSONString(append(p, `,"topic":`...), []byte(split.Topic))
 	p = strconv.AppendInt(append(p, `,"partition":`...), int64(split.Partition), 10)
 	p = append(p, `,"offset":`...)
 	if f.pretty {

@@ -15,7 +15,7 @@ func (kcatFormat) Needs() Needs { return Needs{Key: true, Value: true, StoredByt
 
 // ForSplit implements Format.
 func (kcatFormat) ForSplit(_ string, split record.Split) SplitFormat {
-	p := appendJSONString([]byte(`{"topic":`), split.Topic)
+	p := appendJSONString([]byte(`{"topic":`), []byte(split.Topic))
 	p = strconv.AppendInt(append(p, `,"partition":`...), int64(split.Partition), 10)
 	return &kcatSplit{prefix: append(p, `,"offset":`...)}
 }

@@ -16,7 +16,7 @@ const (
 
 // appendJSONString writes s, which is valid UTF-8, as a JSON string. Only what
 // JSON demands is escaped: control characters, quotes and backslashes.
-func appendJSONString[T string | []byte](dst []byte, s T) []byte {
+func appendJSONString(dst, s []byte) []byte {
 	dst = append(dst, '"')
 	for {
 		n := plainPrefix(s)
@@ -40,10 +40,10 @@ func appendJSONText(dst, s []byte) []byte {
 
 // plainPrefix returns how many bytes of s need no escape. It looks at eight at
 // a time; flags above the lowest may be wrong because subtraction borrows.
-func plainPrefix[T string | []byte](s T) int {
+func plainPrefix(s []byte) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
-		word := load64(s, i)
+		word := binary.LittleEndian.Uint64(s[i:])
 		quote := word ^ ones*'"'
 		slash := word ^ ones*'\\'
 		flags := ((word - ones*' ') | (quote - ones) | (slash - ones)) &^ word & highs
@@ -57,12 +57,6 @@ func plainPrefix[T string | []byte](s T) int {
 		}
 	}
 	return i
-}
-
-func load64[T string | []byte](s T, i int) uint64 {
-	var word [8]byte
-	copy(word[:], s[i:i+8])
-	return binary.LittleEndian.Uint64(word[:])
 }
 
 func appendJSONEscape(dst []byte, c byte) []byte {
