@@ -6,6 +6,7 @@
 package cluster
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -177,15 +178,27 @@ func secretsOf(cfg Config, list []Property) []string {
 	for _, p := range list {
 		switch {
 		case p.Key == "sasl.jaas.config":
-			if e, err := parseJAAS(p.Value.Reveal()); err == nil {
-				for k, v := range e.options {
-					if l := strings.ToLower(k); strings.Contains(l, "password") || strings.Contains(l, "secret") || strings.Contains(l, "token") {
-						add(Secret(v))
-					}
-				}
+			for _, s := range jaasSecrets(p.Value.Reveal()) {
+				add(s)
 			}
-		case strings.Contains(p.Key, "password") || strings.Contains(p.Key, "secret") || strings.Contains(p.Key, "user.info"):
+		case strings.HasSuffix(p.Key, "user.info"):
+			_, pass, _ := strings.Cut(p.Value.Reveal(), ":")
+			add(Secret(pass))
+		case strings.Contains(p.Key, "password") || strings.Contains(p.Key, "secret"):
 			add(p.Value)
+		}
+	}
+	return out
+}
+
+func jaasSecrets(text string) (out []Secret) {
+	e, err := parseJAAS(text)
+	if err != nil {
+		return nil
+	}
+	for k, v := range e.options {
+		if l := strings.ToLower(k); strings.Contains(l, "password") || strings.Contains(l, "secret") || strings.Contains(l, "token") {
+			out = append(out, Secret(v))
 		}
 	}
 	return out
@@ -194,11 +207,12 @@ func secretsOf(cfg Config, list []Property) []string {
 // Name returns the cluster's name.
 func (c *Cluster) Name() string { return c.name }
 
-// String returns the cluster's name: a Cluster is safe to print.
+// String returns the cluster's name.
 func (c *Cluster) String() string { return c.name }
 
-// GoString returns the cluster's name.
-func (c *Cluster) GoString() string { return c.name }
+// Format prints the cluster's name, whatever the verb: a Cluster is safe to
+// print.
+func (c *Cluster) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, c.name) }
 
 // Bootstrap returns the addresses that are dialed first, host:port each.
 func (c *Cluster) Bootstrap() []string { return slices.Clone(c.bootstrap) }

@@ -70,3 +70,24 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, s.String()) }
 
 // MarshalText gives the mask to encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Format prints the cluster's name alone, whatever the verb. Each struct that
+// holds secrets has a Format of its own, because fmt prints a nested pointer by
+// reflection when the verb does not suit it.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "cluster ", c.Name) }
+
+// Format prints which fields are set, whatever the verb.
+func (t TLS) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "{ca: %t, cert: %t, key: %t, serverName: %s, insecureSkipVerify: %t}",
+		t.CA != "", t.Cert != "", t.Key != "", t.ServerName, t.InsecureSkipVerify)
+}
+
+// Format prints mechanism and user, whatever the verb.
+func (s SASL) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "{mechanism: %s, username: %s}", s.Mechanism, s.Username)
+}
+
+// Format prints the key and its place, whatever the verb.
+func (p Property) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "%s=%s (%s)", p.Key, p.Value, p.Origin)
+}

@@ -45,7 +45,7 @@ func (c *Cluster) TopicConfigs(ctx context.Context, names ...string) ([]Configs,
 		r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeTopic, n
 		req.Resources = append(req.Resources, r)
 	}
-	resp, err := req.RequestWith(ctx, cl)
+	resp, err := hedge(ctx, func(ctx context.Context) (*kmsg.DescribeConfigsResponse, error) { return req.RequestWith(ctx, cl) })
 	if err != nil {
 		return nil, c.Explain(err, "")
 	}
@@ -90,7 +90,7 @@ func (c *Cluster) Brokers(ctx context.Context) ([]Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := askClient(ctx, cl)
+	info, err := hedge(ctx, func(ctx context.Context) (Info, error) { return askClient(ctx, cl) })
 	if err != nil {
 		return nil, c.Explain(err, "")
 	}
@@ -101,8 +101,13 @@ func (c *Cluster) Brokers(ctx context.Context) ([]Broker, error) {
 	for i := range info.Brokers {
 		b := &info.Brokers[i]
 		wg.Go(func() {
-			resp, err := cl.Broker(int(b.ID)).Request(actx, kmsg.NewPtrApiVersionsRequest())
+			req := kmsg.NewPtrApiVersionsRequest()
+			req.ClientSoftwareName, req.ClientSoftwareVersion = "kcm", "1" // brokers refuse empty ones (KIP-511)
+			resp, err := cl.Broker(int(b.ID)).Request(actx, req)
 			v, ok := resp.(*kmsg.ApiVersionsResponse)
+			if err == nil && ok {
+				err = kerr.ErrorForCode(v.ErrorCode)
+			}
 			if err != nil || !ok {
 				b.Err = c.explainBroker(err, b.ID)
 				return

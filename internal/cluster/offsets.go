@@ -270,5 +270,8 @@ func (c *Cluster) explainBroker(err error, id int32) error {
 	if isTimeout(err) {
 		return c.sentences().unreachable(err, "broker %d (%s) does not answer", id, orNone(addr))
 	}
+	if _, login := errors.AsType[*loginError](err); isClosed(err) && !login {
+		return c.sentences().unreachable(err, "broker %d (%s) closed the connection", id, orNone(addr))
+	}
 	return c.Explain(err, "")
 }

@@ -79,6 +79,9 @@ func parseKeyBlock(b *pem.Block, passphrase string) (crypto.PrivateKey, error) {
 			return nil, errPassphrase
 		}
 		key, err := pkcs8.ParsePKCS8PrivateKey(der, []byte(passphrase))
+		if err != nil && !strings.Contains(err.Error(), "incorrect password") {
+			return nil, errors.New("its encryption is not supported (" + strings.TrimPrefix(err.Error(), "pkcs8: ") + ")")
+		}
 		if err != nil {
 			return nil, errPassphrase
 		}

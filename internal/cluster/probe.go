@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -47,8 +48,12 @@ func (p *probe) run(ctx context.Context, addr string) (*kmsg.MetadataResponse, e
 	defer cancel2()
 	conn := raw
 	if p.tls != nil {
-		tc := tls.Client(raw, p.tlsFor(addr))
+		cfg, asked := p.watched(addr)
+		tc := tls.Client(raw, cfg)
 		if err := tc.HandshakeContext(actx); err != nil {
+			if asked.Load() && isRemoteAlert(err) {
+				return nil, p.say.certificateWanted(addr, err)
+			}
 			return nil, p.handshakeFailed(ctx, addr, err)
 		}
 		conn = tc
@@ -69,6 +74,20 @@ func (p *probe) run(ctx context.Context, addr string) (*kmsg.MetadataResponse, e
 		return nil, p.metadataFailed(ctx, addr, err)
 	}
 	return meta, nil
+}
+
+// watched returns the TLS settings for addr and whether the broker asked for a
+// client certificate where there is none: up to TLS 1.2 some brokers answer the
+// empty one with a plain "handshake failure".
+func (p *probe) watched(addr string) (*tls.Config, *atomic.Bool) {
+	cfg, asked := p.tlsFor(addr), new(atomic.Bool)
+	if cfg.GetClientCertificate == nil {
+		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			asked.Store(true)
+			return new(tls.Certificate), nil
+		}
+	}
+	return cfg, asked
 }
 
 // again opens a second connection, plain TCP.

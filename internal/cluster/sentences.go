@@ -196,11 +196,15 @@ func (s sentences) clientCertificate(addr string, err error) error {
 		return nil
 	}
 	if !s.identity || text == "certificate required" {
-		return s.fault(fault.Auth, err, "%s requires a client certificate", addr).
-			WithHint("set tls.cert and tls.key, or ssl.keystore.location")
+		return s.certificateWanted(addr, err)
 	}
 	return s.fault(fault.Auth, err, "%s refuses the client certificate: %s", addr, text).
 		WithHint("the broker must trust the authority that signed it, and it must not have expired")
+}
+
+func (s sentences) certificateWanted(addr string, err error) *fault.Error {
+	return s.fault(fault.Auth, err, "%s requires a client certificate", addr).
+		WithHint("set tls.cert and tls.key, or ssl.keystore.location")
 }
 
 // mechanism: the broker does not offer what is configured.

@@ -37,8 +37,8 @@ func trustedFromStore(data []byte, password string) ([]*x509.Certificate, error)
 	return nonEmpty(certs, err)
 }
 
-// anyFromPKCS12 takes the certificates of a file that Java did not make for
-// trust, such as one of OpenSSL or a key store.
+// anyFromPKCS12 takes the certificates of a file that was not made for trust, a
+// key store.
 func anyFromPKCS12(data []byte, password string) ([]*x509.Certificate, error) {
 	//nolint:staticcheck // SA1019: nothing else reads certificates without a key and without Java's mark
 	blocks, err := pkcs12.ToPEM(data, password)
@@ -66,7 +66,7 @@ func notAStore(err error, password string) error {
 		return errStorePassword
 	}
 	if _, ok := errors.AsType[pkcs12.NotImplementedError](err); ok {
-		return err
+		return errors.New("a PKCS12 file in which Java would trust nothing (keytool -importcert makes one that it does)")
 	}
 	return errors.New("neither a JKS, a PKCS12 nor a PEM file")
 }
