@@ -22,7 +22,7 @@ func TestSameAsKgosConsumer(t *testing.T) {
 		for _, committed := range []bool{false, true} {
 			for _, start := range []int64{0, 1, 7, 50, 99, 133} {
 				t.Run(fmt.Sprintf("committed=%v from %d", committed, start), func(t *testing.T) {
-					compare(t, c, topic, min64(ends, start), ends, committed)
+					span{topic, min64(ends, start), ends, committed}.compare(t, c)
 				})
 			}
 		}
@@ -73,20 +73,27 @@ func fillForComparison(c *kafkatest.Cluster, rig *kafkatest.Rig, topic string) m
 	return ends
 }
 
-func compare(t *testing.T, c *kafkatest.Cluster, topic string, starts, ends map[int32]int64, committed bool) {
-	want := consume(t, c, topic, starts, ends, committed)
-	r := newReader(t, c, func(_ *reader, cfg *Config) { cfg.Committed = committed })
-	for p, end := range ends {
-		r.from(topic, p, starts[p], end)
+// span is what of a topic is read, and how.
+type span struct {
+	topic        string
+	starts, ends map[int32]int64
+	committed    bool
+}
+
+func (s span) compare(t *testing.T, c *kafkatest.Cluster) {
+	want := s.consume(t, c)
+	r := newReader(t, c, func(_ *reader, cfg *Config) { cfg.Committed = s.committed })
+	for p, end := range s.ends {
+		r.from(s.topic, p, s.starts[p], end)
 	}
-	r.until("all of them Done", func() bool { return len(events[Done](r)) == len(ends) })
-	for p := range ends {
-		have := r.read(Partition{topic, p})
+	r.until("all of them Done", func() bool { return len(events[Done](r)) == len(s.ends) })
+	for p := range s.ends {
+		have := r.read(Partition{s.topic, p})
 		if !slices.Equal(have, want[p]) {
 			t.Errorf("partition %d: %d records, kgo has %d: %s", p, len(have), len(want[p]), firstDifference(have, want[p]))
 		}
 	}
-	if !committed && len(want[0]) == 0 {
+	if len(want[0]) == 0 {
 		t.Error("nothing was compared")
 	}
 }
@@ -101,21 +108,21 @@ func firstDifference(a, b []got) string {
 }
 
 // consume reads with kgo's consumer up to the ends by position.
-func consume(t *testing.T, c *kafkatest.Cluster, topic string, starts, ends map[int32]int64, committed bool) map[int32][]got {
+func (s span) consume(t *testing.T, c *kafkatest.Cluster) map[int32][]got {
 	t.Helper()
 	offsets := map[int32]kgo.Offset{}
 	open := map[int32]bool{}
-	for p, start := range starts {
-		if start < ends[p] {
+	for p, start := range s.starts {
+		if start < s.ends[p] {
 			offsets[p] = kgo.NewOffset().At(start)
 			open[p] = true
 		}
 	}
 	level := kgo.ReadUncommitted()
-	if committed {
+	if s.committed {
 		level = kgo.ReadCommitted()
 	}
-	cl := c.Client(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets}),
+	cl := c.Client(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.topic: offsets}),
 		kgo.FetchIsolationLevel(level), kgo.KeepControlRecords())
 	defer cl.Close()
 	out := map[int32][]got{}
@@ -130,7 +137,7 @@ func consume(t *testing.T, c *kafkatest.Cluster, topic string, starts, ends map[
 			if !r.Attrs.IsControl() {
 				out[r.Partition] = append(out[r.Partition], got{r.Offset, string(r.Key), string(r.Value)})
 			}
-			if r.Offset >= ends[r.Partition]-1 {
+			if r.Offset >= s.ends[r.Partition]-1 {
 				delete(open, r.Partition)
 			}
 		})
