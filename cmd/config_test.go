@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kcm-cli/kcm/internal/settings"
 )
 
 // show runs config show and returns value and origin of one setting, and all
@@ -122,6 +124,64 @@ func TestMetadataOfTheConfigFileIsRelativeToIt(t *testing.T) {
 	r := runKcm(t, world{}, "describe", "--config", filepath.Join(dir, "c.yaml"), "--offline", "-o", "json")
 	if r.code != 0 || !strings.Contains(r.stdout, `"orders"`) {
 		t.Errorf("code %d, %s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestMetadataOfTheWorkingDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const text = "clusters:\n  east:\n    bootstrap: h:1\nstreams:\n  %s:\n    sources:\n      - {cluster: east, topics: [orders]}\n"
+	write(t, "kcm.yaml", strings.ReplaceAll(text, "%s", "near"))
+	write(t, "far.yaml", strings.ReplaceAll(text, "%s", "far"))
+	for _, c := range []struct {
+		env  map[string]string
+		args []string
+		want string
+	}{
+		{nil, nil, `"near"`},
+		{map[string]string{"KCM_METADATA": ""}, nil, `"near"`},
+		{map[string]string{"KCM_METADATA": "far.yaml"}, nil, `"far"`},
+		{map[string]string{"KCM_METADATA": "none.yaml"}, []string{"-m", "far.yaml"}, `"far"`},
+		{map[string]string{"KCM_BOOTSTRAP": "h:2"}, []string{"-m", "far.yaml"}, `"far"`},
+	} {
+		r := runKcm(t, world{env: c.env}, append([]string{"describe", "--offline", "-o", "json"}, c.args...)...)
+		if r.code != 0 || !strings.Contains(r.stdout, c.want) {
+			t.Errorf("%v %v: code %d, %s%s, want %s", c.env, c.args, r.code, r.stdout, r.stderr, c.want)
+		}
+	}
+	if err := os.Remove("kcm.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("kcm.yaml", "kcm.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if r := runKcm(t, world{}, "describe", "--offline"); r.code != 2 || !strings.Contains(r.stderr, "too many levels of symbolic links") {
+		t.Errorf("an unreadable kcm.yaml: code %d, %s", r.code, r.stderr)
+	}
+}
+
+func TestGiven(t *testing.T) {
+	t.Chdir(t.TempDir())
+	env := world{env: map[string]string{"KCM_COLOR": "never", "KCM_CONFIG_SHOW_OUTPUT": "json"}}.make(nil, nil)
+	root := newRootCmd(env)
+	cmd, rest, err := root.Find([]string{"config", "show", "-o", "table"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		t.Fatal(err)
+	}
+	if got := given(env, cmd, "output"); got != settings.CommandLine {
+		t.Errorf("before the settings are loaded, output is from %d", got)
+	}
+	if err := prepare(env, cmd); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]settings.Source{
+		"output": settings.CommandLine, "color": settings.Env, "quiet": settings.Default, "none": settings.Default,
+	} {
+		if got := given(env, cmd, name); got != want {
+			t.Errorf("%s is from %d, want %d", name, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,9 @@ func finish(env *Env, cmd *cobra.Command, args []string, err error) int {
 	}
 	if stdoutClosed(env, err) {
 		return 0
+	}
+	if s, ok := stoppedBy(cmd.Context()); ok && errors.Is(err, context.Canceled) {
+		err = fault.Signaled{Signal: s}
 	}
 	err = explain(env, cmd, err)
 	tell(env, cmd, args, err)

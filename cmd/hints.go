@@ -128,7 +128,6 @@ var flagHints = map[string]string{
 	"include":             "-r PATTERN takes streams by name",
 	"whitelist":           "-r PATTERN takes streams by name",
 	"formatter":           "-f FORMAT",
-	"use-schema-registry": "not needed: values in a registry's frame are decoded by themselves",
 	"read-uncommitted":    "not needed: it is the default",
 	"until-end":           "-e",
 	"json":                "-f json",

@@ -73,6 +73,7 @@ func TestErrorShapes(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	plain := &cobra.Command{Use: "x"}
+	plain.SetContext(t.Context())
 	for _, c := range []struct {
 		err     error
 		started bool

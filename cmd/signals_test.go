@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -52,6 +54,47 @@ func TestStopWithoutASignal(t *testing.T) {
 	stop()
 }
 
+// TestSecondSignalEndsARunThatHangs lets kcm read its metadata from a stdin on
+// which nothing comes.
+func TestSecondSignalEndsARunThatHangs(t *testing.T) {
+	stdin, writer := io.Pipe()
+	reading := make(chan struct{})
+	ch := make(chan os.Signal)
+	var stdout, stderr bytes.Buffer
+	env := world{signals: ch}.make(&stdout, &stderr)
+	env.Stdin = readFunc(func(p []byte) (int, error) {
+		close(reading)
+		return stdin.Read(p)
+	})
+	t.Chdir(t.TempDir())
+	code := make(chan int)
+	go func() { code <- Main(env, []string{"describe", "-m", "-"}) }()
+	<-reading
+	ch <- os.Interrupt
+	ch <- syscall.SIGTERM
+	if c := <-code; c != 143 {
+		t.Errorf("code %d, want 143", c)
+	}
+	writer.Close()
+}
+
+type readFunc func(p []byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestCutShort(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var stderr bytes.Buffer
+	env := world{}.make(nil, &stderr)
+	cmd := newRootCmd(env)
+	cmd.SetContext(ctx)
+	env.run.started = true
+	cancel(fault.Signaled{Signal: syscall.SIGTERM})
+	if code := finish(env, cmd, nil, fmt.Errorf("reading: %w", ctx.Err())); code != 143 || stderr.String() != "kcm: cut short by terminated\n" {
+		t.Errorf("code %d, %q", code, stderr.String())
+	}
+}
+
 // TestMain lets the test program be kcm, for what only a process can show.
 func TestMain(m *testing.M) {
 	if os.Getenv("KCM_TEST_RUN") != "" {
@@ -71,7 +114,7 @@ func TestClosedStdoutIsNoFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), self, "config", "show")
-	cmd.Env = []string{"KCM_TEST_RUN=1"}
+	cmd.Env = []string{"KCM_TEST_RUN=1", "GOCOVERDIR=" + t.TempDir()}
 	cmd.Dir = t.TempDir()
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = write, &stderr
