@@ -83,23 +83,18 @@ func (s *scanner) afterValue(b []byte, i int) (_ int, more bool) {
 		if i >= len(b) || s.depth > maxDepth {
 			return bad, false
 		}
-		c := b[i]
-		i++
-		if s.inside&1 == 1 {
-			if c == ',' {
-				return s.key(b, s.skip(b, i)), true
+		object := s.inside & 1
+		if b[i] == ',' {
+			i = s.skip(b, i+1)
+			if object == 1 {
+				i = s.key(b, i)
 			}
-			if c != '}' {
-				return bad, false
-			}
-		} else {
-			if c == ',' {
-				return s.skip(b, i), true
-			}
-			if c != ']' {
-				return bad, false
-			}
+			return i, true
 		}
+		if b[i] != ']'+byte(object)*('}'-']') {
+			return bad, false
+		}
+		i++
 		s.pop()
 	}
 }
