@@ -6,6 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -35,10 +39,30 @@ func AppendYAML(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if text, err = yaml.JSONToYAML(text); err != nil {
+	var ordered any
+	if err := yaml.UnmarshalWithOptions(text, &ordered, yaml.UseOrderedMap()); err != nil {
+		return dst, fmt.Errorf("cannot write YAML: %w", err)
+	}
+	text, err = yaml.MarshalWithOptions(ordered, yaml.CustomMarshaler(yamlString))
+	if err != nil {
 		return dst, fmt.Errorf("cannot write YAML: %w", err)
 	}
 	return append(dst, text...), nil
+}
+
+// plainYAML is text that no YAML reader takes for anything but itself: words,
+// dotted names and addresses. The library's own choice leaves out texts such as
+// 1e3, which reads back as a number, and control characters.
+var plainYAML = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
+
+// yamlWords look plain but are values in one version of YAML or another.
+var yamlWords = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+
+func yamlString(s string) ([]byte, error) {
+	if plainYAML.MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
+		return []byte(s), nil
+	}
+	return strconv.AppendQuote(nil, s), nil
 }
 
 func marshal(v any, indent string) ([]byte, error) {

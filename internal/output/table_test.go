@@ -2,6 +2,8 @@ package output
 
 import (
 	"testing"
+
+	"github.com/goccy/go-yaml"
 )
 
 func TestTable(t *testing.T) {
@@ -75,7 +77,7 @@ func TestDocuments(t *testing.T) {
 		t.Error("the caller's value was changed")
 	}
 	got, err = AppendYAML(nil, d)
-	want = `name: <a> & yes
+	want = `name: "<a> & yes"
 offset: null
 lag: 9007199254740993
 topics: []
@@ -93,11 +95,27 @@ pointer:
 	if err != nil || string(got) != want {
 		t.Errorf("YAML: %v\n%s", err, got)
 	}
-	got, err = AppendYAML(nil, map[string]any{"a": "true", "b": "12", "c": "x: y", "d": 1.5, "e": uint64(18446744073709551615)})
-	if err != nil || string(got) != "a: \"true\"\nb: \"12\"\nc: \"x: y\"\nd: 1.5\ne: 18446744073709551615\n" {
-		t.Errorf("YAML: %v\n%s", err, got)
-	}
 	if _, err := AppendJSON(nil, func() {}); err == nil {
 		t.Error("a function was written as JSON")
+	}
+}
+
+func TestYAMLStrings(t *testing.T) {
+	for text, want := range map[string]string{
+		"orders.v2": "orders.v2", "a/b-c_d": "a/b-c_d", "": `""`, "1e3": `"1e3"`, "12": `"12"`, "No": `"No"`, "- a": `"- a"`, "x: y": `"x: y"`,
+		"two words": `"two words"`, "east:9092": `"east:9092"`, "a\x1b[31m\u009b": `"a\x1b[31m\u009b"`, "two\nlines": `"two\nlines"`, "é": `"é"`, ".inf": `".inf"`, "~": `"~"`,
+	} {
+		got, err := AppendYAML(nil, map[string]any{"k": []string{text}})
+		if err != nil || string(got) != "k:\n- "+want+"\n" {
+			t.Errorf("%q: %v %q, want %s", text, err, got, want)
+		}
+		var back struct{ K []any }
+		if err := yaml.Unmarshal(got, &back); err != nil || len(back.K) != 1 || back.K[0] != text {
+			t.Errorf("%q reads back as %v, %v", text, back.K, err)
+		}
+	}
+	got, err := AppendYAML(nil, []any{1.5, uint64(18446744073709551615), int64(-9223372036854775808), true, nil})
+	if err != nil || string(got) != "- 1.5\n- 18446744073709551615\n- -9223372036854775808\n- true\n- null\n" {
+		t.Errorf("%v %q", err, got)
 	}
 }
