@@ -2,11 +2,11 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/codec"
-	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/source"
@@ -163,8 +163,6 @@ func (s *consumeSink) pair(stream string) codec.Pair {
 	return codec.Pair{}
 }
 
-var errDecode = errors.New("decode")
-
 // take formats one record for one stream.
 func (p *preparation) take(r *record.Record, stream int) bool {
 	if p.limit >= 0 && p.block.Written >= p.limit {
@@ -198,7 +196,7 @@ func (p *preparation) undecodable(r *record.Record, key, value error) bool {
 		p.seen = r.Offset + 1
 		return false
 	case "fail":
-		p.err = decodeError(r.Offset, key, value)
+		p.err = source.EndRun(decodeError(r.Offset, key, value))
 		return false
 	default:
 		return true
@@ -207,9 +205,9 @@ func (p *preparation) undecodable(r *record.Record, key, value error) bool {
 
 func decodeError(offset int64, key, value error) error {
 	if key != nil {
-		return fault.New(fault.Failed, "offset %d: the key cannot be decoded: %w", offset, key)
+		return fmt.Errorf("offset %d: the key cannot be decoded: %w", offset, key)
 	}
-	return fault.New(fault.Failed, "offset %d: the value cannot be decoded: %w", offset, value)
+	return fmt.Errorf("offset %d: the value cannot be decoded: %w", offset, value)
 }
 
 // isClosed reports that nobody reads standard output any more.

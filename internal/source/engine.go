@@ -132,11 +132,29 @@ func (e *engine) written(c *Chunk, b Block, err error) {
 	switch {
 	case err != nil:
 		s.stopped = true
-		s.feed.r.finished(s, err)
+		if end, ok := errors.AsType[endRun](err); ok {
+			e.stop(placed(s, end.error))
+			return
+		}
+		s.feed.r.finished(s, placed(s, err))
 	case s.next >= s.until && !s.stopped:
 		s.stopped = true
 		s.feed.r.finished(s, nil)
 	}
+}
+
+// endRun is an error that ends the run and not only its split.
+type endRun struct{ error }
+
+// EndRun marks an error of Prepare as one that ends the whole run.
+func EndRun(err error) error { return endRun{err} }
+
+// placed says which split an error is about, unless it does so itself.
+func placed(s *split, err error) error {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	return fault.New(fault.Failed, "%s: %w", s, err).On(s.Cluster)
 }
 
 // account changes a cluster's part of the stats.

@@ -26,6 +26,7 @@ type feed struct {
 	// trouble is what keeps splits from being read, by broker or partition, and
 	// since when. It belongs to the reader's goroutine.
 	trouble map[any]time.Time
+	losses  map[broker]loss
 }
 
 // feed returns the fetcher for one isolation level, started when first needed:
@@ -35,7 +36,7 @@ func (r *reader) feed(ctx context.Context, committed bool) *feed {
 		return f
 	}
 	t := r.cluster.Tuning()
-	f := &feed{r: r, ctx: ctx, splits: map[fetch.Partition]*split{}, trouble: map[any]time.Time{}}
+	f := &feed{r: r, ctx: ctx, splits: map[fetch.Partition]*split{}, trouble: map[any]time.Time{}, losses: map[broker]loss{}}
 	f.Fetcher = fetch.New(fetch.Config{
 		Cluster: r.name,
 		Client:  func(role cluster.Role) (*kgo.Client, error) { return r.cluster.Client(role) },

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,10 +32,11 @@ func TestMain(m *testing.M) {
 
 // collector is a sink that keeps what it is given, a line for each delivery.
 type collector struct {
-	mu    sync.Mutex
-	lines []string
-	block chan struct{} // when not nil, Write waits for it to be closed
-	fail  error         // Write answers it
+	mu      sync.Mutex
+	lines   []string
+	block   chan struct{} // when not nil, Write waits for it to be closed
+	waiting bool
+	fail    error // Write answers it
 }
 
 type collectorWorker struct{ d *batch.Decoder }
@@ -64,6 +66,9 @@ func (w *collectorWorker) Prepare(c *source.Chunk, limit int) (source.Block, err
 
 func (c *collector) Write(blocks []source.Block) error {
 	if c.block != nil {
+		c.mu.Lock()
+		c.waiting = true
+		c.mu.Unlock()
 		<-c.block
 	}
 	if c.fail != nil {
@@ -91,6 +96,7 @@ type run struct {
 	sink   *collector
 	mu     sync.Mutex
 	events []source.Event
+	ended  atomic.Bool
 }
 
 func newRun(t *testing.T, clusters []*kafkatest.Cluster, streams ...*metadata.Stream) *run {
@@ -132,7 +138,10 @@ func (r *run) bounded() *run {
 	return r
 }
 
-func (r *run) run(ctx context.Context) (source.Stats, error) { return source.Run(ctx, r.opts) }
+func (r *run) run(ctx context.Context) (source.Stats, error) {
+	defer r.ended.Store(true)
+	return source.Run(ctx, r.opts)
+}
 
 func stream(name, topic string, clusters ...string) *metadata.Stream {
 	s := &metadata.Stream{Name: name}

@@ -52,27 +52,64 @@ func (f *feed) handle(ev fetch.Event) {
 	case fetch.Lost:
 		f.lost(ev)
 	case fetch.Back:
-		delete(f.trouble, broker(ev.Broker))
-		f.tell(Back, record.Split{}, "%s: %s", f.r.name, backText(ev))
+		f.back(ev)
 	default:
 		f.handlePartition(ev)
 	}
 }
 
+// everyBroker is the broker of events about the cluster as a whole.
+const everyBroker broker = -1
+
+// lost tells that a broker gives no contact, once: as long as no broker at all
+// answers, single ones are not worth a line.
 func (f *feed) lost(ev fetch.Lost) {
-	f.trouble[broker(ev.Broker)] = time.Now()
 	err := f.r.cluster.Explain(ev.Err, "")
 	if f.r.e.FailFast {
 		f.r.fail(err)
 		f.r.e.stop(errFinished)
 		return
 	}
+	id := broker(ev.Broker)
 	what := fmt.Sprintf("broker %d (%s)", ev.Broker, ev.Addr)
-	if ev.Broker < 0 {
+	if id == everyBroker {
 		what = "every broker"
 	}
-	text := strings.TrimPrefix(err.Error(), f.r.name+": ")
-	f.r.event(Event{Kind: Lost, Text: fmt.Sprintf("%s: lost %s: %s; trying again", f.r.name, what, text), Hint: fault.HintOf(err)})
+	text := fmt.Sprintf("%s: lost %s: %s; trying again", f.r.name, what, strings.TrimPrefix(err.Error(), f.r.name+": "))
+	l := Event{Kind: Lost, Text: text, Hint: fault.HintOf(err)}
+	f.trouble[id] = time.Now()
+	_, all := f.losses[everyBroker]
+	hidden := len(f.losses) > 0 && (all || id == everyBroker)
+	f.losses[id] = loss{l, !hidden}
+	if !hidden {
+		f.r.event(l)
+	}
+}
+
+// loss is a broker without contact, and whether that has been told.
+type loss struct {
+	event Event
+	told  bool
+}
+
+// back tells that a broker answers again, if its loss was told. Any broker that
+// answers ends the loss of every broker; those that are still lost are told then.
+func (f *feed) back(ev fetch.Back) {
+	id := broker(ev.Broker)
+	was, all := f.losses[id], f.losses[everyBroker]
+	for _, gone := range []broker{id, everyBroker} {
+		delete(f.losses, gone)
+		delete(f.trouble, gone)
+	}
+	if was.told || all.told {
+		f.tell(Back, record.Split{}, "%s: %s", f.r.name, backText(ev))
+	}
+	for other, l := range f.losses {
+		if !l.told {
+			f.losses[other] = loss{l.event, true}
+			f.r.event(l.event)
+		}
+	}
 }
 
 func backText(ev fetch.Back) string {
@@ -165,8 +202,7 @@ func (f *feed) gap(s *split, ev fetch.Gap) {
 		f.abandon(s, fault.New(fault.Partial, "%s", text).On(f.r.name))
 		return
 	case GapFail:
-		err := fault.New(fault.Failed, "%s", text).On(f.r.name)
-		f.abandon(s, err)
+		f.abandon(s, EndRun(fault.New(fault.Failed, "%s", text).On(f.r.name)))
 		return
 	}
 	f.tell(Gap, s.Split, "%s; going on at %d", text, ev.To)
