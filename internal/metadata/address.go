@@ -34,15 +34,16 @@ func badAddress(s string) string {
 	if port == "" || badPort(port) {
 		return "must be HOST:PORT with a port from 1 to 65535"
 	}
-	ipv6 := strings.Contains(host, ":")
-	bad := strings.ContainsFunc(host, func(r rune) bool {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r > 0x7f
-		return !letter && !strings.ContainsRune("-._", r) && (!ipv6 || !strings.ContainsRune(":%", r))
-	})
-	if bad || host == "" {
+	if host == "" || strings.ContainsFunc(host, notInHost) {
 		return "must be HOST:PORT, and this is no host"
 	}
 	return ""
+}
+
+// notInHost reports what stands in no host name and no IP address.
+func notInHost(r rune) bool {
+	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r > 0x7f
+	return !letter && !strings.ContainsRune("-._:%", r)
 }
 
 // badPort reports whether a port that is not empty is none.

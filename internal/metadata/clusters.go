@@ -107,7 +107,7 @@ func (d *decoder) pem(key string, n *node) PEM {
 	if strings.HasPrefix(n.text, filePrefix) {
 		d.failAt(n, "%s: the file holds no PEM text; give the path without file: if it is a key store", key)
 	}
-	return PEM{Path: d.resolve(key, n, s)}
+	return PEM{Path: absolute(d.resolve(key, n, s))}
 }
 
 // properties reads a flat mapping. Nothing of a value is ever in a message.

@@ -231,14 +231,24 @@ func (d *decoder) word(key string, n *node, words []string) string {
 	return ""
 }
 
-// path reads a path and makes it relative to the working directory.
+// path reads a path and makes it absolute: the cluster's description says
+// relative to what its properties are, and must not be applied twice.
 func (d *decoder) path(key string, n *node) string {
 	if strings.HasPrefix(n.text, filePrefix) {
 		d.failAt(n, "%s is a path already; leave out file:", key)
 	}
-	return d.resolve(key, n, d.filled(key, n))
+	return absolute(d.resolve(key, n, d.filled(key, n)))
 }
 
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil && path != "" {
+		return abs
+	}
+	return path
+}
+
+// resolve makes a path that is relative to the document relative to the working
+// directory.
 func (d *decoder) resolve(key string, n *node, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

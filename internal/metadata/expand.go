@@ -123,7 +123,7 @@ func readBounded(path string, limit int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read from
 	data, err := readAll(f, limit)
 	return string(data), err
 }

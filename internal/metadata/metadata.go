@@ -46,7 +46,7 @@ func (v *View) Stream(name string) *Stream {
 }
 
 // Cluster is a named set of brokers with its credentials. Paths in it are
-// absolute or relative to the working directory, never to the metadata file.
+// absolute, but for those inside Properties.
 type Cluster struct {
 	Name string
 	// Bootstrap holds HOST:PORT each, IPv6 hosts in brackets. It is empty only

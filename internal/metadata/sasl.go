@@ -2,7 +2,6 @@ package metadata
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -51,7 +50,7 @@ func (d *decoder) sasl(n *node) (*SASL, []Property) {
 		{"scope", property("sasl.oauthbearer.scope", d.filled)},
 		{"extensions", property("sasl.oauthbearer.extensions", d.extensions)},
 		{"principal", property("sasl.kerberos.principal", d.filled)},
-		{"keytab", property("sasl.kerberos.keytab", d.absolute)},
+		{"keytab", property("sasl.kerberos.keytab", d.path)},
 		{"serviceName", property("sasl.kerberos.service.name", d.filled)},
 		{"profile", option("awsProfileName")},
 		{"region", option("awsStsRegion")},
@@ -97,16 +96,6 @@ func (d *decoder) checkSASL(n *node, mechanism string) {
 			token = p.key
 		}
 	}
-}
-
-// absolute reads a path that is to stand in a property, where a relative one
-// would be looked up once more.
-func (d *decoder) absolute(key string, n *node) string {
-	path := d.path(key, n)
-	if abs, err := filepath.Abs(path); err == nil && path != "" {
-		return abs
-	}
-	return path
 }
 
 // endpoint reads the address of a token endpoint.
