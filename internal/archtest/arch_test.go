@@ -49,7 +49,7 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":            {"cmd"},
 	"github.com/spf13/viper":            {"settings"},
 	"github.com/charmbracelet/lipgloss": {"output", "cmd"},
-	franz + "kgo":                       {"cluster", "fetch", "source"},
+	franz + "kgo":                       {"cluster", "fetch", "source", "sandbox"},
 	franz + "kadm":                      {"cluster", "fetch", "source"},
 	franz + "kmsg":                      {"cluster", "fetch", "source"},
 	franz + "kerr":                      {"cluster", "fetch", "source"},

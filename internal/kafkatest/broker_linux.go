@@ -55,7 +55,7 @@ func (b *broker) start() error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(b.argv[0], b.argv[1:]...) //nolint:noctx // it outlives the test that starts it
+	cmd := exec.Command(b.argv[0], b.argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = b.dir, log, log
 	b.p, err = startProcess(cmd)
 	return err
