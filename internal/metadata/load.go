@@ -61,8 +61,13 @@ func Load(ctx context.Context, sources []string, opt Options) (*View, error) {
 func decoderNames() []string {
 	return []string{
 		"auto", "raw", "string", "json", "hex", "base64", "avro", "protobuf", "jsonschema", "msgpack", "cbor",
-		"uuid", "int8", "int16", "int32", "int64", "float32", "float64",
+		"uuid", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
 	}
+}
+
+// decoderSynonyms are further names that the command line takes.
+func decoderSynonyms() []string {
+	return []string{"bytes", "str", "text", "messagepack", "short", "int", "integer", "long", "float", "double"}
 }
 
 // read decodes one text and everything in it into m.

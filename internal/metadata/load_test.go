@@ -294,6 +294,18 @@ func TestNumbersAreSpecs(t *testing.T) {
 	}
 }
 
+func TestDecoders(t *testing.T) {
+	for _, name := range append(decoderNames(), decoderSynonyms()...) {
+		text := `clusters: {east: {bootstrap: "a:1"}}` + "\nstreams: {s: {key: " + name + ", sources: [{cluster: east, topics: [t]}]}}"
+		v, err := loadText(t, text)
+		if err != nil || v.Stream("s").Key != name || v.Stream("s").Value != "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := Load(t.Context(), []string{"-"}, Options{Decoders: []string{"mine"}, Stdin: strings.NewReader("streams: {s: {key: json}}")})
+	wantUsage(t, err, `<stdin>:1:20: key cannot be "json"; allowed are mine`)
+}
+
 func TestSecretsNeverShow(t *testing.T) {
 	v, err := loadText(t, `clusters:
   east:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +17,8 @@ import (
 func (d *decoder) stream(name string, at Origin, n *node) *Stream {
 	s := &Stream{Name: name, Origin: at}
 	d.fields(n, "a stream", []field{
-		{"key", func(k string, n *node) { s.Key = d.word(k, n, d.decoders) }},
-		{"value", func(k string, n *node) { s.Value = d.word(k, n, d.decoders) }},
+		{"key", func(k string, n *node) { s.Key = d.decoder(k, n) }},
+		{"value", func(k string, n *node) { s.Value = d.decoder(k, n) }},
 		{"sources", func(k string, n *node) {
 			for _, item := range d.entries(k, n) {
 				s.Sources = append(s.Sources, d.source(item))
@@ -29,6 +30,14 @@ func (d *decoder) stream(name string, at Origin, n *node) *Stream {
 	}
 	d.onceEach(s)
 	return s
+}
+
+// decoder reads a decoder's name or a synonym of one.
+func (d *decoder) decoder(key string, n *node) string {
+	if n.kind == text && slices.Contains(decoderSynonyms(), n.text) {
+		return n.text
+	}
+	return d.word(key, n, d.decoders)
 }
 
 // onceEach refuses a cluster that a stream names twice.
