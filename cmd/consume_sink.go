@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/record"
@@ -19,8 +18,7 @@ type consumeSink struct {
 	needs    output.Needs
 	decoders map[string]codec.Pair // by stream
 	onDecode string
-	limit    int64 // for formats that number records; negative is none
-	pool     *batch.Pool
+	limit    int64     // for formats that number records; negative is none
 	buffers  sync.Pool // *[]byte
 	gather   []byte
 }
@@ -31,7 +29,7 @@ const maxKeptBuffer = 8 << 20
 func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error) {
 	s := &consumeSink{
 		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
-		decoders: map[string]codec.Pair{}, onDecode: o.onDecode, limit: -1, pool: new(batch.Pool),
+		decoders: map[string]codec.Pair{}, onDecode: o.onDecode, limit: -1,
 	}
 	s.buffers.New = func() any { return new([]byte) }
 	if s.needs.Sequence {
@@ -59,7 +57,7 @@ func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error
 
 // Worker implements source.Sink.
 func (s *consumeSink) Worker() source.Worker {
-	return &consumeWorker{s: s, decoder: batch.NewDecoder(s.pool), left: s.limit}
+	return &consumeWorker{s: s, left: s.limit}
 }
 
 // Write implements source.Sink. Small blocks are gathered into one write.
@@ -96,7 +94,6 @@ func (s *consumeSink) flush() error {
 // consumeWorker formats chunks. It belongs to one goroutine.
 type consumeWorker struct {
 	s       *consumeSink
-	decoder *batch.Decoder
 	scratch []byte
 	left    int64 // records that may still be numbered; negative is no limit
 }
@@ -107,7 +104,7 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 		limit = int(w.left)
 	}
 	p := w.preparation(c, limit)
-	err := c.Records(w.decoder, p.take)
+	err := c.Records(p.take)
 	if err == nil {
 		err = p.err
 	}
@@ -135,6 +132,8 @@ type preparation struct {
 	limit    int
 	buf      *[]byte
 	block    source.Block
+	key      record.Value
+	value    record.Value
 	seen     int64 // position behind the last record that was dealt with
 	full     bool
 	err      error
@@ -169,19 +168,20 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		p.full = true
 		return false
 	}
-	var key, value record.Value
 	w := p.w
+	key, value := &p.key, &p.value
+	*key, *value = record.Value{}, record.Value{}
 	w.scratch = w.scratch[:0]
 	if w.s.needs.Key {
-		key, w.scratch = p.decoders[stream].Key.Decode(w.scratch, r.Key)
+		*key, w.scratch = p.decoders[stream].Key.Decode(w.scratch, r.Key)
 	}
 	if w.s.needs.Value {
-		value, w.scratch = p.decoders[stream].Value.Decode(w.scratch, r.Value)
+		*value, w.scratch = p.decoders[stream].Value.Decode(w.scratch, r.Value)
 	}
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil
 	}
-	*p.buf = p.formats[stream].Append(*p.buf, r, &key, &value)
+	*p.buf = p.formats[stream].Append(*p.buf, r, key, value)
 	p.block.Written++
 	p.seen = r.Offset + 1
 	return true

@@ -24,6 +24,7 @@ type Chunk struct {
 	split    *split
 	err      error // ends the split once everything before it is written
 	maxBatch int64
+	decoder  *batch.Decoder // of the goroutine that prepares it
 	release  func()
 }
 
@@ -45,11 +46,12 @@ func (c *Chunk) Next() int64 { return c.next }
 
 // Records yields the wanted deliveries in order: a record and the index in
 // Streams of the stream it is for. A record dies when yield returns. An error
-// names the first offset that could not be read.
-func (c *Chunk) Records(d *batch.Decoder, yield func(r *record.Record, stream int) bool) error {
+// names the first offset that could not be read. It must be called from within
+// Prepare.
+func (c *Chunk) Records(yield func(r *record.Record, stream int) bool) error {
 	var rec record.Record
 	for _, raw := range c.batches {
-		b, err := d.Decode(raw, c.maxBatch)
+		b, err := c.decoder.Decode(raw, c.maxBatch)
 		if err != nil {
 			return err
 		}

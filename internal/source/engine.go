@@ -7,12 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/fetch"
 )
 
 const (
-	defaultMemory   = 32 << 20
+	defaultMemory   = 12 << 20
 	defaultMaxBatch = 512 << 20
 )
 
@@ -69,12 +70,15 @@ func newEngine(o Options) *engine {
 	if o.MaxBatch == 0 {
 		o.MaxBatch = defaultMaxBatch
 	}
+	if o.Pool == nil {
+		o.Pool = new(batch.Pool)
+	}
 	if o.Workers == 0 {
 		o.Workers = max(2, runtime.GOMAXPROCS(0))
 	}
 	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory)}
 	e.stats.Clusters = map[string]ClusterStats{}
-	e.pipe = newPipeline(o.Sink, o.Workers, o.Limit, e.written)
+	e.pipe = newPipeline(o, e.written)
 	for _, w := range o.Wants {
 		r := e.reader(w.Source.Cluster)
 		r.wants = append(r.wants, w)

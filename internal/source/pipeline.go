@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/kcm-cli/kcm/internal/batch"
 )
 
 // errLimit ends a run that has written all that it was asked for.
@@ -14,7 +16,8 @@ var errLimit = errors.New("limit reached")
 type pipeline struct {
 	sink    Sink
 	limit   int64 // deliveries still to be written; < 0 is no limit
-	spare   Worker
+	pool    *batch.Pool
+	spare   preparer
 	written func(*Chunk, Block, error) // called by the writer when a chunk is through
 
 	mu    sync.Mutex // order of work = order of queue
@@ -33,11 +36,28 @@ type job struct {
 // blocks are ready.
 const pendingBytes = 1 << 20
 
-func newPipeline(sink Sink, workers int, limit int64, written func(*Chunk, Block, error)) *pipeline {
-	return &pipeline{
-		sink: sink, limit: limit, spare: sink.Worker(), written: written,
-		queue: make(chan *job, 4*workers), work: make(chan *job, 4*workers),
+func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
+	p := &pipeline{
+		sink: o.Sink, limit: o.Limit, pool: o.Pool, written: written,
+		queue: make(chan *job, 4*o.Workers), work: make(chan *job, 4*o.Workers),
 	}
+	p.spare = p.preparer()
+	return p
+}
+
+// preparer is a worker with what it decompresses with.
+type preparer struct {
+	worker  Worker
+	decoder *batch.Decoder
+}
+
+func (p *pipeline) preparer() preparer {
+	return preparer{p.sink.Worker(), batch.NewDecoder(p.pool)}
+}
+
+func (p preparer) prepare(c *Chunk, limit int) (Block, error) {
+	c.decoder = p.decoder
+	return p.worker.Prepare(c, limit)
 }
 
 // put hands c over. It waits while the sink is behind, and gives up when ctx ends.
@@ -56,11 +76,11 @@ func (p *pipeline) put(ctx context.Context, c *Chunk) error {
 
 // prepare is one worker's loop.
 func (p *pipeline) prepare(ctx context.Context) {
-	w := p.sink.Worker()
+	w := p.preparer()
 	for {
 		select {
 		case j := <-p.work:
-			j.block, j.err = w.Prepare(j.chunk, -1)
+			j.block, j.err = w.prepare(j.chunk, -1)
 			close(j.ready)
 		case <-ctx.Done():
 			return
@@ -70,27 +90,27 @@ func (p *pipeline) prepare(ctx context.Context) {
 
 // write is the writer's loop. It returns errLimit, the sink's error or ctx's.
 func (p *pipeline) write(ctx context.Context) error {
-	var batch []*job
+	var jobs []*job
 	var bytes int
 	for {
-		j, err := p.next(ctx, len(batch) == 0)
+		j, err := p.next(ctx, len(jobs) == 0)
 		if err != nil {
 			return err
 		}
 		if j != nil {
 			done := p.trim(j)
-			batch, bytes = append(batch, j), bytes+len(j.block.Data)
+			jobs, bytes = append(jobs, j), bytes+len(j.block.Data)
 			if !done && bytes < pendingBytes {
 				continue
 			}
 		}
-		if err := p.flush(batch); err != nil {
+		if err := p.flush(jobs); err != nil {
 			return err
 		}
 		if p.limit == 0 {
 			return errLimit
 		}
-		batch, bytes = batch[:0], 0
+		jobs, bytes = jobs[:0], 0
 	}
 }
 
@@ -137,7 +157,7 @@ func (p *pipeline) trim(j *job) (done bool) {
 	}
 	if int64(j.block.Written) > p.limit {
 		free(j.block)
-		j.block, j.err = p.spare.Prepare(j.chunk, int(p.limit))
+		j.block, j.err = p.spare.prepare(j.chunk, int(p.limit))
 	}
 	p.limit -= int64(j.block.Written)
 	return p.limit <= 0

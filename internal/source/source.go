@@ -10,6 +10,7 @@ package source
 import (
 	"time"
 
+	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/record"
@@ -36,6 +37,7 @@ type Options struct {
 	GiveUp     time.Duration // how long a cluster may give no contact
 	Memory     int64         // bytes of batches on their way, over all clusters; 0 is 32 MiB
 	MaxBatch   int64         // bytes of a decompressed batch; 0 is 512 MiB
+	Pool       *batch.Pool   // of decompressed batches; nil makes one
 	Started    time.Time     // when this run began
 
 	Workers int // that prepare chunks at once; 0 is one per processor, at least 2

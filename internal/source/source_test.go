@@ -39,16 +39,16 @@ type collector struct {
 	fail    error // Write answers it
 }
 
-type collectorWorker struct{ d *batch.Decoder }
+type collectorWorker struct{}
 
 func (c *collector) Worker() source.Worker {
-	return &collectorWorker{batch.NewDecoder(&batch.Pool{Poison: true})}
+	return collectorWorker{}
 }
 
-func (w *collectorWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
+func (collectorWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 	b := source.Block{Next: c.Next()}
 	next, full := c.First(), false
-	err := c.Records(w.d, func(r *record.Record, stream int) bool {
+	err := c.Records(func(r *record.Record, stream int) bool {
 		if limit >= 0 && b.Written >= limit {
 			full = true
 			return false
@@ -104,7 +104,7 @@ func newRun(t *testing.T, clusters []*kafkatest.Cluster, streams ...*metadata.St
 	r := &run{sink: &collector{}}
 	r.opts = source.Options{
 		Clusters: map[string]*cluster.Cluster{}, Start: spec.Bound{Kind: spec.Start}, Limit: -1,
-		GiveUp: 15 * time.Second, Started: time.Now(), Sink: r.sink,
+		GiveUp: 15 * time.Second, Started: time.Now(), Sink: r.sink, Pool: &batch.Pool{Poison: true},
 		Event: func(ev source.Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
