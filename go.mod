@@ -76,6 +76,7 @@ require (
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/term v0.48.0 // indirect
 	golang.org/x/text v0.37.0 // indirect
+	golang.org/x/tools v0.44.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 	software.sslmate.com/src/go-pkcs12 v0.7.4 // indirect
 )

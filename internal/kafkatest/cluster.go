@@ -395,3 +395,12 @@ func (c *Cluster) until(ctx context.Context, what string, cond func() bool) {
 		}
 	}
 }
+
+// FirstNode returns the id that the first broker of a cluster has: it can be
+// asked for while no broker answers.
+func (c *Cluster) FirstNode() int32 {
+	if c.rig.real {
+		return 1
+	}
+	return 0
+}
