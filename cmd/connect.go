@@ -5,6 +5,7 @@ import (
 
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/metadata"
+	"github.com/kcm-cli/kcm/internal/settings"
 )
 
 // connect makes a cluster of its description in the metadata and of -X. It
@@ -49,17 +50,21 @@ func pem(p metadata.PEM) string {
 
 // commandProperties are the values of -X that hold for a cluster, the later
 // ones first: the first of several with one key wins.
-func commandProperties(values []string, name string) []cluster.Property {
+func commandProperties(values []settings.Value, name string) []cluster.Property {
 	var list []cluster.Property
 	for i := len(values) - 1; i >= 0; i-- {
-		key, value, _ := strings.Cut(values[i], "=")
+		key, value, _ := strings.Cut(values[i].Text, "=")
 		if scope, rest, ok := strings.Cut(key, ":"); ok {
 			if scope != name {
 				continue
 			}
 			key = rest
 		}
-		list = append(list, cluster.Property{Key: strings.TrimSpace(key), Value: cluster.Secret(value), Origin: "-X " + key})
+		origin := values[i].Origin
+		if values[i].Source == settings.CommandLine {
+			origin = "-X " + key
+		}
+		list = append(list, cluster.Property{Key: strings.TrimSpace(key), Value: cluster.Secret(value), Origin: origin})
 	}
 	return list
 }

@@ -63,7 +63,6 @@ type consumeOptions struct {
 	onGap     source.GapPolicy
 	maxBatch  int64
 	started   time.Time
-	quiet     bool
 }
 
 // isolationChoice is what the command line says about the isolation level.
@@ -138,7 +137,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(),
 	}
 	for _, step := range []func() error{
-		func() error { return o.checkWords(f) },
+		o.checkWords,
 		func() error { return oneOf("--on-decode-error", f.onDecode, "raw", "skip", "fail") },
 		func() error { return oneOf("--on-gap", f.onGap, "skip", "stop", "fail") },
 		func() error { return oneOf("--progress", f.progress, "auto", "json", "off") },
@@ -155,7 +154,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 	return o, nil
 }
 
-func (o *consumeOptions) checkWords(f consumeFlags) error {
+func (o *consumeOptions) checkWords() error {
 	if len(o.words) == 0 && !o.all {
 		return fault.New(fault.Usage, "consume needs a STREAM").
 			WithHint("kcm describe lists the streams; -a takes all of them")
@@ -180,13 +179,9 @@ func (o *consumeOptions) setBounds(cmd *cobra.Command, f consumeFlags) (err erro
 	if o.offsets, err = spec.ParseOffsets(f.offsets, o.started); err != nil {
 		return err
 	}
-	stops := false
-	for _, r := range o.offsets.Ranges() {
-		if r.Start.Kind == spec.Stored {
-			return fault.New(fault.Usage, "-o stored needs a group or a state file to be stored in").
-				WithHint("-o group:NAME reads the commits of a group without joining it")
-		}
-		stops = stops || r.Stop.Given()
+	stops, err := o.stops()
+	if err != nil {
+		return err
 	}
 	limited := cmd.Flags().Changed("num") || f.num >= 0
 	switch {
@@ -203,6 +198,18 @@ func (o *consumeOptions) setBounds(cmd *cobra.Command, f consumeFlags) (err erro
 		o.start = spec.Bound{Kind: spec.Start}
 	}
 	return nil
+}
+
+// stops reports whether a spec of the command line gives the run an end.
+func (o *consumeOptions) stops() (stops bool, err error) {
+	for _, r := range o.offsets.Ranges() {
+		if r.Start.Kind == spec.Stored {
+			return false, fault.New(fault.Usage, "-o stored needs a group or a state file to be stored in").
+				WithHint("-o group:NAME reads the commits of a group without joining it")
+		}
+		stops = stops || r.Stop.Given()
+	}
+	return stops, nil
 }
 
 func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err error) {
@@ -236,7 +243,7 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 func runConsume(ctx context.Context, o *consumeOptions) error {
 	view, err := loadView(ctx, o.env)
 	if err != nil {
-		return err
+		return o.ending(ctx, source.Stats{}, err)
 	}
 	wants, err := o.wants(view)
 	if err != nil {

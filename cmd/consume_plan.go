@@ -36,14 +36,7 @@ func (o *consumeOptions) wants(view *metadata.View) ([]source.Want, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range sel.Missing {
-		err := fault.New(fault.Usage, "no stream matches %s", m.Word)
-		if !o.regex {
-			err = fault.New(fault.Usage, "there is no stream %s", m.Word)
-		}
-		if m.Nearest != "" {
-			err = err.WithHint("did you mean %s?", m.Nearest)
-		}
+	if err := sel.Err(); err != nil {
 		return nil, err
 	}
 	var wants []source.Want
@@ -131,7 +124,7 @@ func (o *consumeOptions) sourceOptions(view *metadata.View, wants []source.Want)
 	opts := source.Options{
 		Wants: wants, Clusters: clusters,
 		Offsets: o.offsets, Start: o.start, Exit: o.exit, Bounded: o.bounded, Limit: o.limit,
-		WaitTopics: o.wait, FailFast: o.failFast, OnGap: o.onGap, GiveUp: o.env.run.globals.giveUp,
+		WaitTopics: o.wait || (!o.bounded && !view.AdHoc), FailFast: o.failFast, OnGap: o.onGap, GiveUp: o.env.run.globals.giveUp,
 		MaxBatch: o.maxBatch, Started: o.started, Sink: sink, Event: o.event,
 	}
 	if o.format.Needs().Sequence {

@@ -126,13 +126,13 @@ func (d partitionDoc) records() *int64 {
 // sum adds up what is known; nil if nothing is.
 func sum(docs []partitionDoc) *int64 {
 	var total int64
-	any := len(docs) == 0
+	found := len(docs) == 0
 	for _, d := range docs {
 		if n := d.records(); n != nil {
-			total, any = total+*n, true
+			total, found = total+*n, true
 		}
 	}
-	if !any {
+	if !found {
 		return nil
 	}
 	return &total
@@ -172,8 +172,14 @@ func trouble(err *string) output.Cell {
 // partitionTable shows partitions; cluster is the name for each, or nil.
 func partitionTable(wide bool, rows []partitionRow) output.Table {
 	t := output.Table{Columns: []output.Column{
-		{Header: "CLUSTER"}, {Header: "TOPIC"}, {Header: "PARTITION", Right: true}, {Header: "LEADER", Right: true},
-		{Header: "START", Right: true}, {Header: "END", Right: true}, {Header: "OFFSETS", Right: true}, {Header: "ERROR"},
+		{Header: "CLUSTER"},
+		{Header: "TOPIC"},
+		{Header: "PARTITION", Right: true},
+		{Header: "LEADER", Right: true},
+		{Header: "START", Right: true},
+		{Header: "END", Right: true},
+		{Header: "OFFSETS", Right: true},
+		{Header: "ERROR"},
 	}}
 	if wide {
 		t.Columns = slices.Insert(t.Columns, 7, output.Column{Header: "STABLE", Right: true}, output.Column{Header: "EPOCH", Right: true},

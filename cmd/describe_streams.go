@@ -92,11 +92,7 @@ func describeStream(ctx context.Context, o *describeOptions, view *metadata.View
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, m := range sel.Missing {
-		err := fault.New(fault.Failed, "there is no stream %s", m.Word)
-		if m.Nearest != "" {
-			err = err.WithHint("did you mean %s?", m.Nearest)
-		}
+	if err := sel.Err(); err != nil {
 		return nil, nil, err
 	}
 	doc := &oneStreamDoc{streamDoc: newStreamDoc(sel.Streams[0]), offline: o.offline}
@@ -146,28 +142,33 @@ func askCluster(ctx context.Context, c *cluster.Cluster, streams []*metadata.Str
 	var first error
 	for s := range streams {
 		for j := range streams[s].Sources {
-			src, d := &streams[s].Sources[j], &docs[s].Sources[j]
+			src := &streams[s].Sources[j]
 			if src.Cluster != c.Name() {
 				continue
 			}
-			topics, err := sourceTopics(ctx, c, src)
-			if err == nil || len(topics) > 0 {
-				parts, perr := describePartitions(ctx, c, topics)
-				d.Partitions = parts
-				if err == nil {
-					err = perr
-				}
-			}
-			d.contacted = true
-			if err != nil && !onPartition(d.Partitions, err) {
-				d.Error = errorOf(err)
-			}
-			if first == nil {
+			if err := docs[s].Sources[j].ask(ctx, c, src); first == nil {
 				first = err
 			}
 		}
 	}
 	return first
+}
+
+// ask fills in what a cluster says about a source.
+func (d *sourceDoc) ask(ctx context.Context, c *cluster.Cluster, src *metadata.Source) error {
+	d.contacted = true
+	topics, err := sourceTopics(ctx, c, src)
+	if len(topics) > 0 {
+		parts, perr := describePartitions(ctx, c, topics)
+		d.Partitions = parts
+		if err == nil {
+			err = perr
+		}
+	}
+	if err != nil && !onPartition(d.Partitions, err) {
+		d.Error = errorOf(err)
+	}
+	return err
 }
 
 func onPartition(parts []partitionDoc, err error) bool {

@@ -22,8 +22,9 @@ type Inputs struct {
 	Bootstrap []string
 	// Registries are the values of --registry.
 	Registries []string
-	// Properties are the values of -X, the later ones stronger.
-	Properties []string
+	// Properties are the values of -X and of what stands for it, the later ones
+	// stronger.
+	Properties []settings.Value
 	// Origin says who named the sources or addresses.
 	Origin string
 }
@@ -40,7 +41,7 @@ func findInputs(env *Env) (Inputs, error) {
 		return Inputs{}, fault.New(fault.Failed, "the settings are not loaded")
 	}
 	get := func(name string) settings.Setting { st, _ := s.Get("", name); return st }
-	in := Inputs{Registries: get("registry").Texts(), Properties: get("properties").Texts()}
+	in := Inputs{Registries: get("registry").Texts(), Properties: get("properties").Values}
 	if err := checkPairs(get("properties")); err != nil {
 		return Inputs{}, err
 	}

@@ -224,6 +224,9 @@ func window(rg ranges) spec.Window {
 
 // admit starts the splits whose logs have grown up to their start.
 func (r *reader) admit(ctx context.Context) {
+	if len(r.waiting) == 0 {
+		return
+	}
 	f, err := r.ask(ctx, r.waiting)
 	if err != nil {
 		return

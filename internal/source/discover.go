@@ -22,34 +22,40 @@ func (r *reader) read(ctx context.Context, info cluster.Info) error {
 	since, pause := time.Now(), time.Second
 	missing, err := r.discover(ctx, info.ClusterID)
 	for {
-		switch {
-		case err != nil && fault.KindOf(err) != fault.Unreachable:
+		if r.hopeless(err, since) {
 			return err
-		case r.e.Bounded && time.Since(since) >= r.e.GiveUp:
+		}
+		if r.e.Bounded && time.Since(since) >= r.e.GiveUp {
 			r.giveUp(missing)
-			if err != nil {
-				return err
-			}
 			missing = nil
-		case err != nil:
-			r.lost(err)
 		}
 		r.settle(ctx)
-		if err == nil && len(missing) == 0 && r.unfinished() == 0 {
+		searching := err != nil || len(missing) > 0
+		if !searching && r.unfinished() == 0 {
 			return nil
 		}
-		retry := err != nil || len(missing) > 0 || len(r.waiting) > 0
-		if !r.wait(ctx, pause, retry) {
+		if !r.wait(ctx, pause, searching || len(r.waiting) > 0) {
 			return ctx.Err()
 		}
-		if err != nil || len(missing) > 0 {
+		if searching {
 			missing, err = r.discover(ctx, info.ClusterID)
 			pause = min(2*pause, 5*time.Second)
 		}
-		if len(r.waiting) > 0 {
-			r.admit(ctx)
-		}
+		r.admit(ctx)
 	}
+}
+
+// hopeless reports whether an error of discover ends the cluster. A lost
+// contact does not, except in a bounded run after a while.
+func (r *reader) hopeless(err error, since time.Time) bool {
+	if err == nil {
+		return false
+	}
+	if fault.KindOf(err) != fault.Unreachable || (r.e.Bounded && time.Since(since) >= r.e.GiveUp) {
+		return true
+	}
+	r.lost(err)
+	return false
 }
 
 // wait sleeps until something changes or, if there is something to try again,
@@ -185,6 +191,7 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 		}
 		return nil, nil
 	}
+	r.checkPartitions(m.topic)
 	for _, p := range m.topic.Partitions {
 		if r.e.Partition != nil && !r.e.Partition(p.ID) {
 			continue
@@ -200,6 +207,17 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 	return fresh, nil
 }
 
+// checkPartitions tells, once, that none of the wanted partitions exists.
+func (r *reader) checkPartitions(t cluster.Topic) {
+	key := splitKey{topic: t.Name, partition: -1}
+	taken := func(p cluster.Partition) bool { return r.e.Partition(p.ID) }
+	if r.e.Partition == nil || r.settled[key] || slices.ContainsFunc(t.Partitions, taken) {
+		return
+	}
+	r.settled[key] = true
+	r.fail(fault.New(fault.Failed, "%s/%s: no such partition; it has %d, from 0 on", r.name, t.Name, len(t.Partitions)).On(r.name))
+}
+
 // topicTrouble tells, once, what is wrong with a topic. It returns the error if
 // the topic is worth looking for again.
 func (r *reader) topicTrouble(ctx context.Context, m match) error {
@@ -212,7 +230,7 @@ func (r *reader) topicTrouble(ctx context.Context, m match) error {
 	if gone {
 		err = r.missingTopic(ctx, name)
 	}
-	if fault.KindOf(err) == fault.Auth || (gone && r.e.Bounded && !r.e.WaitTopics) {
+	if fault.KindOf(err) == fault.Auth || (gone && !r.e.WaitTopics) {
 		r.settled[key] = true
 		r.fail(err)
 		return nil
@@ -242,7 +260,7 @@ func (r *reader) unmatched(found []match) (missing []error) {
 				continue
 			}
 			err := fault.New(fault.Failed, "%s: no topic matches %s", r.name, t).On(r.name)
-			if r.e.Bounded && !r.e.WaitTopics {
+			if !r.e.WaitTopics {
 				r.settled[key] = true
 				r.fail(err)
 				continue

@@ -31,7 +31,7 @@ type Options struct {
 	Bounded bool         // the run has an end of its own: a cluster is given up after GiveUp
 	Limit   int64        // deliveries to write at most; negative is no limit
 
-	WaitTopics bool          // a missing topic is waited for, whatever the run
+	WaitTopics bool          // a missing topic is waited for; otherwise it is a failure
 	FailFast   bool          // the first cluster that cannot be reached ends the run
 	OnGap      GapPolicy     // what to do when the log no longer has a position
 	GiveUp     time.Duration // how long a cluster may give no contact

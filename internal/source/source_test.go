@@ -104,7 +104,7 @@ func newRun(t *testing.T, clusters []*kafkatest.Cluster, streams ...*metadata.St
 	r := &run{sink: &collector{}}
 	r.opts = source.Options{
 		Clusters: map[string]*cluster.Cluster{}, Start: spec.Bound{Kind: spec.Start}, Limit: -1,
-		GiveUp: 15 * time.Second, Started: time.Now(), Sink: r.sink, Pool: &batch.Pool{Poison: true},
+		GiveUp: 15 * time.Second, WaitTopics: true, Started: time.Now(), Sink: r.sink, Pool: &batch.Pool{Poison: true},
 		Event: func(ev source.Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -134,7 +134,7 @@ func (r *run) addCluster(t *testing.T, name, bootstrap string) {
 }
 
 func (r *run) bounded() *run {
-	r.opts.Exit, r.opts.Bounded = true, true
+	r.opts.Exit, r.opts.Bounded, r.opts.WaitTopics = true, true, false
 	return r
 }
 

@@ -235,7 +235,7 @@ func (f *feed) restart(s *split) {
 }
 
 func (f *feed) missing(s *split) {
-	if f.r.e.Bounded && !f.r.e.WaitTopics {
+	if f.r.e.Bounded {
 		f.abandon(s, fault.New(fault.Failed, "%s: it does not exist any more", s).On(f.r.name))
 		return
 	}
