@@ -61,59 +61,78 @@ type met struct {
 	err  error
 }
 
+// meeting is one run of Connect: the control client's attempt and the probe's.
+type meeting struct {
+	c              *Cluster
+	client, probes chan met
+	probing        bool
+	finding        error // what the probe found
+}
+
 // meet asks the control client and, when that fails or stays quiet, the probe,
 // which tells causes that the client hides behind retries. Whoever gets an
 // answer first ends it.
 func (c *Cluster) meet(ctx context.Context, cl *kgo.Client) (Info, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	client, probes := make(chan met, 1), make(chan met, 1)
-	go func() {
+	m := &meeting{c: c, client: make(chan met, 1), probes: make(chan met, 1)}
+	go func(to chan<- met) {
 		info, err := askClient(ctx, cl)
-		client <- met{info, err}
-	}()
+		to <- met{info, err}
+	}(m.client)
 	timer := time.NewTimer(quiet)
 	defer timer.Stop()
-	probing := false
-	start := func() {
-		if !probing {
-			probing = true
-			go func() {
-				info, err := c.probeAll(ctx)
-				probes <- met{info, err}
-			}()
-		}
-	}
-	var finding error
 	for {
+		var done bool
+		var out met
 		select {
-		case m := <-client:
-			if m.err == nil {
-				m.info.Via = first(c.book.entrance(), c.bootstrap[0])
-				return m.info, nil
-			}
-			client = nil
-			if finding != nil {
-				return Info{}, finding
-			}
-			start()
-		case m := <-probes:
-			if m.err == nil {
-				c.book.entered(m.info.Via)
-				return m.info, nil
-			}
-			if finding = m.err; client == nil || !isSilence(finding) {
-				return Info{}, finding
-			}
+		case x := <-m.client:
+			out, done = m.clientSays(ctx, x)
+		case x := <-m.probes:
+			out, done = m.probeSays(x)
 		case <-timer.C:
-			start()
+			m.probe(ctx)
 		case <-ctx.Done():
-			if finding == nil {
-				finding = c.sentences().silent(strings.Join(c.bootstrap, ", "))
+			out, done = met{err: m.finding}, true
+			if m.finding == nil {
+				out.err = c.sentences().silent(strings.Join(c.bootstrap, ", "))
 			}
-			return Info{}, finding
+		}
+		if done {
+			return out.info, out.err
 		}
 	}
+}
+
+func (m *meeting) probe(ctx context.Context) {
+	if m.probing {
+		return
+	}
+	m.probing = true
+	go func() {
+		info, err := m.c.probeAll(ctx)
+		m.probes <- met{info, err}
+	}()
+}
+
+func (m *meeting) clientSays(ctx context.Context, x met) (met, bool) {
+	if x.err == nil {
+		x.info.Via = first(m.c.book.entrance(), m.c.bootstrap[0])
+		return x, true
+	}
+	m.client = nil // never ready again
+	m.probe(ctx)
+	return met{err: m.finding}, m.finding != nil
+}
+
+// probeSays: silence may be slowness, for which the client waits on.
+func (m *meeting) probeSays(x met) (met, bool) {
+	if x.err == nil {
+		m.c.book.entered(x.info.Via)
+		return x, true
+	}
+	m.finding = x.err
+	return x, m.client == nil || !isSilence(x.err)
 }
 
 func askClient(ctx context.Context, cl *kgo.Client) (Info, error) {
@@ -228,6 +247,7 @@ func (c *Cluster) reach(ctx context.Context, info *Info) error {
 			conn, err := c.dialer.tcp(ctx, b.Addr())
 			if err == nil {
 				_ = conn.Close()
+				c.book.dialed(b.Addr(), nil)
 			}
 			results <- reached{i, err}
 		}()

@@ -99,6 +99,7 @@ func (d *dialer) tcp(ctx context.Context, addr string) (net.Conn, error) {
 type book struct {
 	mu     sync.Mutex
 	failed map[string]failure
+	worked map[string]bool
 	nodes  map[string]int32 // advertised address → node id
 	via    string           // the bootstrap address that answered last
 }
@@ -109,7 +110,7 @@ type failure struct {
 }
 
 func newBook() *book {
-	return &book{failed: map[string]failure{}, nodes: map[string]int32{}}
+	return &book{failed: map[string]failure{}, worked: map[string]bool{}, nodes: map[string]int32{}}
 }
 
 // dialed notes how an attempt to connect ended.
@@ -118,6 +119,7 @@ func (b *book) dialed(addr string, err error) {
 	defer b.mu.Unlock()
 	if err == nil {
 		delete(b.failed, addr)
+		b.worked[addr] = true
 		return
 	}
 	b.failed[addr] = failure{err: err, at: time.Now()}
@@ -156,6 +158,13 @@ func (b *book) recent(addr string, age time.Duration) error {
 		return nil
 	}
 	return last.err
+}
+
+// once reports whether addr could ever be connected to.
+func (b *book) once(addr string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.worked[addr]
 }
 
 func (b *book) entered(via string) {

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,8 +83,8 @@ func (c *Cluster) explainCode(ke *kerr.Error, err error, where, topic string) er
 	text := x.text
 	if ke == kerr.SaslAuthenticationFailed && c.login != nil {
 		text = "the login" + asUser(c.login) + " with " + c.login.Name() + " is refused"
-		// kgo puts the broker's own words behind the code.
-		if _, own, found := strings.Cut(err.Error(), ke.Message+": "); found && !strings.HasPrefix(own, ke.Description) {
+		// kgo puts the broker's own words behind the code's.
+		if _, own, found := strings.Cut(err.Error(), ke.Error()+": "); found {
 			text += ": " + lowerFirst(strings.TrimSuffix(own, "."))
 		}
 	}
@@ -125,7 +127,7 @@ func (c *Cluster) explainNetwork(err error) error {
 		return s.unreachable(err, "no answer in time")
 	case errors.Is(err, kgo.ErrClientClosed):
 		return c.kind(fault.Failed, err, c.name, "the client is closed")
-	case isClosed(err):
+	case isClosed(err), isFirstRead(err):
 		return s.unreachable(err, "the connection was closed").
 			WithHint("the broker may be starting or stopping; at the first contact the listener may want TLS or SASL")
 	}
@@ -156,10 +158,19 @@ func (c *Cluster) explainDial(de *dialError) error {
 	}
 	id, advertised := c.book.node(de.addr)
 	via := c.book.entrance()
-	if !advertised || via == "" || via == de.addr {
+	if !advertised {
 		return s.dial(de.addr, de.err)
 	}
-	what, _ := dialTrouble(de.addr, de.err)
-	return s.unreachable(de, "connected to %s, but broker %d advertises %s, which %s", via, id, de.addr, what).
-		WithHint("check advertised.listeners of the brokers, or use the listener that is meant for this network")
+	if via == "" || via == de.addr || c.book.once(de.addr) {
+		what, hint := dialTrouble(de.addr, de.err)
+		return s.unreachable(de, "broker %d (%s) %s", id, de.addr, what).WithHint("%s", hint)
+	}
+	host, port, _ := net.SplitHostPort(de.addr)
+	n, _ := strconv.Atoi(port)
+	return s.advertised(via, Broker{ID: id, Host: host, Port: int32(n)}, de) //nolint:gosec // a port
+}
+
+func isFirstRead(err error) bool {
+	_, ok := errors.AsType[*kgo.ErrFirstReadEOF](err)
+	return ok
 }

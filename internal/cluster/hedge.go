@@ -11,8 +11,9 @@ const hedgeAfter = 800 * time.Millisecond
 
 // hedge asks, and asks again beside it each time hedgeAfter passes without an
 // answer: the client sends each attempt to its next broker, so that one broker
-// which is off the network does not hold up what all others know. The first
-// answer counts; when all attempts have failed, the last error does.
+// which is off the network does not hold up what all others know. A connection
+// that was closed is tried again at once, for the same reason. The first answer
+// counts; when all attempts have failed, the last error does.
 func hedge[T any](ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
 	type answer struct {
 		v   T
@@ -21,9 +22,10 @@ func hedge[T any](ctx context.Context, ask func(context.Context) (T, error)) (T,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan answer, 8)
-	running := 0
+	running, started := 0, 0
 	start := func() {
 		running++
+		started++
 		go func() {
 			v, err := ask(ctx)
 			answers <- answer{v, err}
@@ -36,11 +38,16 @@ func hedge[T any](ctx context.Context, ask func(context.Context) (T, error)) (T,
 		select {
 		case a := <-answers:
 			running--
-			if a.err == nil || running == 0 {
+			if a.err == nil {
+				return a.v, nil
+			}
+			if closed := isClosed(a.err) || isFirstRead(a.err); closed && started < cap(answers) {
+				start()
+			} else if running == 0 {
 				return a.v, a.err
 			}
 		case <-tick.C:
-			if running < cap(answers) {
+			if started < cap(answers) {
 				start()
 			}
 		}

@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -140,36 +142,35 @@ func (q *offsetQuery) leaders(ctx context.Context, open map[TopicPartition]bool)
 	if err != nil {
 		return nil, err
 	}
-	out := map[int32][]TopicPartition{}
-	left := map[TopicPartition]bool{}
-	for tp := range open {
-		left[tp] = true
+	byName := map[string]*Topic{}
+	for i := range topics {
+		byName[topics[i].Name] = &topics[i]
 	}
-	for _, t := range topics {
-		for tp := range open {
-			if tp.Topic == t.Name && t.Err != nil {
-				q.mark(tp, t.Err)
-				delete(left, tp)
-			}
-		}
-		for _, p := range t.Partitions {
-			tp := TopicPartition{t.Name, p.ID}
-			if !left[tp] {
-				continue
-			}
-			delete(left, tp)
-			if p.Leader < 0 {
-				q.mark(tp, p.Err)
-				q.again[tp] = true
-				continue
-			}
+	out := map[int32][]TopicPartition{}
+	for tp := range open {
+		p, err := byName[tp.Topic].partition(tp.Partition)
+		switch {
+		case err != nil:
+			q.mark(tp, err)
+		case p == nil:
+			q.mark(tp, q.c.Explain(kerr.UnknownTopicOrPartition, tp.Topic))
+		case p.Leader < 0:
+			q.mark(tp, p.Err)
+			q.again[tp] = true
+		default:
 			out[p.Leader] = append(out[p.Leader], tp)
 		}
 	}
-	for tp := range left {
-		q.mark(tp, q.c.Explain(kerr.UnknownTopicOrPartition, tp.Topic))
-	}
 	return out, nil
+}
+
+// partition finds one partition; nil when the topic has none of this id.
+func (t *Topic) partition(id int32) (*Partition, error) {
+	i, found := slices.BinarySearchFunc(t.Partitions, id, func(p Partition, id int32) int { return cmp.Compare(p.ID, id) })
+	if t.Err != nil || !found {
+		return nil, t.Err
+	}
+	return &t.Partitions[i], nil
 }
 
 // ask sends every leader one request per point, all at once, and returns the

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -185,6 +184,11 @@ func (p *probe) logIn(ctx context.Context, t *talk, addr string) error {
 	default:
 		return p.say.refusedLogin(addr, p.login, kerr.ErrorForCode(code).Error())
 	}
+	return p.exchange(ctx, t, addr)
+}
+
+// exchange carries the mechanism's steps to and fro until both sides are done.
+func (p *probe) exchange(ctx context.Context, t *talk, addr string) error {
 	session, step, err := p.login.start(ctx, addr)
 	if err != nil {
 		return p.say.login(err)
@@ -249,7 +253,7 @@ func isTimeout(err error) bool {
 
 func isClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNABORTED)
+		errors.Is(err, errReset) || errors.Is(err, errPipe) || errors.Is(err, errAborted)
 }
 
 // isSilence reports whether a finding may also be slowness.

@@ -14,9 +14,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(kafkatest.M(m)) }
 
 func mustNew(t testing.TB, cfg Config) *Cluster {
 	t.Helper()
@@ -122,28 +123,72 @@ const (
 
 func TestConnectNetwork(t *testing.T) {
 	runProbeCases(t, []probeCase{
-		{"refused", func(t *testing.T) string { return closedPort(t) }, Config{}, fault.Unreachable,
-			"east: X refuses the connection", "is a broker running there, and is PORT the port of its listener"},
-		{"no such name", func(*testing.T) string { return "no-such-host.invalid:9092" }, Config{}, fault.Unreachable,
-			"east: X cannot be reached: its host name does not resolve", "check the spelling, and whether this machine asks the right name server"},
-		{"blackhole", blackhole, Config{}, fault.Unreachable,
-			"east: X cannot be reached: the connection attempt is not answered", "a firewall, a wrong address or a VPN that is off"},
-		{"closes", stub(func(net.Conn) {}), Config{}, fault.Unreachable,
-			"east: X accepts the connection and closes it at once", "the listener may want TLS or SASL, or a proxy has no broker behind it"},
-		{"silent", stub(hold), Config{}, fault.Unreachable,
-			"east: X accepts the connection but never answers", hintSilent},
-		{"silent, TLS", stub(hold), Config{TLS: &TLS{}}, fault.Unreachable,
-			"east: X accepts the connection but never answers", hintSilent},
-		{"closes, TLS", stub(func(net.Conn) {}), Config{TLS: &TLS{}}, fault.Unreachable,
-			"east: X accepts the connection and closes it at once", "the listener may want a client certificate or no TLS, or a proxy has no broker behind it"},
-		{"HTTP", stub(answers("HTTP/1.1 400 Bad Request\r\n\r\n")), Config{}, fault.Unreachable,
-			"east: X answers HTTP, not Kafka", hintHTTP},
-		{"HTTP, TLS", stub(answers("HTTP/1.1 400 Bad Request\r\n\r\n")), Config{TLS: &TLS{}}, fault.Unreachable,
-			"east: X answers HTTP, not Kafka", hintHTTP},
-		{"not Kafka", stub(answers("SSH-2.0-OpenSSH_9.6\r\n")), Config{}, fault.Unreachable,
-			"east: X answers something that is not Kafka", "is PORT the port of a broker's listener"},
-		{"alert", stub(answers(alertRecord)), Config{}, fault.Unreachable,
-			"east: X looks like a TLS listener, but TLS is off", hintTLSOn},
+		{
+			"refused", func(t *testing.T) string { return closedPort(t) },
+			Config{},
+			fault.Unreachable,
+			"east: X refuses the connection", "is a broker running there, and is PORT the port of its listener",
+		},
+		{
+			"no such name", func(*testing.T) string { return "no-such-host.invalid:9092" },
+			Config{},
+			fault.Unreachable,
+			"east: X cannot be reached: its host name does not resolve", "check the spelling, and whether this machine asks the right name server",
+		},
+		{
+			"blackhole", blackhole,
+			Config{},
+			fault.Unreachable,
+			"east: X cannot be reached: the connection attempt is not answered", "a firewall, a wrong address or a VPN that is off",
+		},
+		{
+			"closes", stub(func(net.Conn) {}),
+			Config{},
+			fault.Unreachable,
+			"east: X accepts the connection and closes it at once", "the listener may want TLS or SASL, or a proxy has no broker behind it",
+		},
+		{
+			"silent", stub(hold),
+			Config{},
+			fault.Unreachable,
+			"east: X accepts the connection but never answers", hintSilent,
+		},
+		{
+			"silent, TLS", stub(hold),
+			Config{TLS: &TLS{}},
+			fault.Unreachable,
+			"east: X accepts the connection but never answers", hintSilent,
+		},
+		{
+			"closes, TLS", stub(func(net.Conn) {}),
+			Config{TLS: &TLS{}},
+			fault.Unreachable,
+			"east: X accepts the connection and closes it at once", "the listener may want a client certificate or no TLS, or a proxy has no broker behind it",
+		},
+		{
+			"HTTP", stub(answers("HTTP/1.1 400 Bad Request\r\n\r\n")),
+			Config{},
+			fault.Unreachable,
+			"east: X answers HTTP, not Kafka", hintHTTP,
+		},
+		{
+			"HTTP, TLS", stub(answers("HTTP/1.1 400 Bad Request\r\n\r\n")),
+			Config{TLS: &TLS{}},
+			fault.Unreachable,
+			"east: X answers HTTP, not Kafka", hintHTTP,
+		},
+		{
+			"not Kafka", stub(answers("SSH-2.0-OpenSSH_9.6\r\n")),
+			Config{},
+			fault.Unreachable,
+			"east: X answers something that is not Kafka", "is PORT the port of a broker's listener",
+		},
+		{
+			"alert", stub(answers(alertRecord)),
+			Config{},
+			fault.Unreachable,
+			"east: X looks like a TLS listener, but TLS is off", hintTLSOn,
+		},
 	})
 }
 
@@ -166,30 +211,61 @@ func TestConnectTLS(t *testing.T) {
 	old.MaxVersion = tls.VersionTLS11
 	old.MinVersion = tls.VersionTLS10
 	runProbeCases(t, []probeCase{
-		{"plain on TLS", serving(&broker{tls: good}), Config{}, fault.Unreachable,
-			"east: X looks like a TLS listener, but TLS is off", hintTLSOn},
-		{"plain on TLS that closes", stub(closesOnPlain(good)), Config{SASL: plainSASL}, fault.Unreachable,
-			"east: X looks like a TLS listener, but TLS is off", `switch it on with "tls: {}" or -X security.protocol=SASL_SSL`},
-		{"TLS on plain", serving(&broker{}), trust, fault.Unreachable,
-			"east: X speaks Kafka without TLS, but TLS is on", hintNoTLS},
-		{"unknown authority", serving(&broker{tls: good}), Config{TLS: &TLS{CA: other.pem}}, fault.Unreachable,
-			"east: the certificate of X is signed by an authority that is not trusted, CN=Test CA", hintTrust},
-		{"expired", serving(&broker{tls: server(expired, false)}), trust, fault.Unreachable,
-			"east: the certificate of X has expired on 2024-02-03 04:05 UTC", "the broker needs a new certificate"},
-		{"wrong host", serving(&broker{tls: server(ca.issue(t, "kafka.example", time.Now().Add(time.Hour)), false)}), trust, fault.Unreachable,
-			"east: the certificate of X is not for 127.0.0.1 but for kafka.example", "use a name of the certificate in bootstrap, or set tls.serverName to one"},
-		{"wrong server name", serving(&broker{tls: good}), Config{TLS: &TLS{CA: ca.pem, ServerName: "b.example"}}, fault.Unreachable,
-			"east: the certificate of X is not for b.example but for 127.0.0.1", "use a name of the certificate in bootstrap, or set tls.serverName to one"},
-		{"client certificate missing", serving(&broker{tls: server(ca.good(t), true)}), trust, fault.Auth,
-			"east: X requires a client certificate", hintCert},
-		{"client certificate missing, TLS 1.2", serving(&broker{tls: tls12}), trust, fault.Auth,
-			"east: X requires a client certificate", hintCert},
-		{"client certificate refused", serving(&broker{tls: server(ca.good(t), true)}),
-			Config{TLS: &TLS{CA: ca.pem, Cert: certPEM(foreign.Certificate[0]), Key: Secret(keyPEM(t, foreign))}}, fault.Auth,
+		{
+			"plain on TLS", serving(&broker{tls: good}),
+			Config{},
+			fault.Unreachable,
+			"east: X looks like a TLS listener, but TLS is off", hintTLSOn,
+		},
+		{
+			"plain on TLS that closes", stub(closesOnPlain(good)),
+			Config{SASL: plainSASL},
+			fault.Unreachable,
+			"east: X looks like a TLS listener, but TLS is off", `switch it on with "tls: {}" or -X security.protocol=SASL_SSL`,
+		},
+		{
+			"TLS on plain", serving(&broker{}), trust, fault.Unreachable,
+			"east: X speaks Kafka without TLS, but TLS is on", hintNoTLS,
+		},
+		{
+			"unknown authority", serving(&broker{tls: good}),
+			Config{TLS: &TLS{CA: other.pem}},
+			fault.Unreachable,
+			"east: the certificate of X is signed by an authority that is not trusted, CN=Test CA", hintTrust,
+		},
+		{
+			"expired", serving(&broker{tls: server(expired, false)}), trust, fault.Unreachable,
+			"east: the certificate of X has expired on 2024-02-03 04:05 UTC", "the broker needs a new certificate",
+		},
+		{
+			"wrong host", serving(&broker{tls: server(ca.issue(t, "kafka.example", time.Now().Add(time.Hour)), false)}), trust, fault.Unreachable,
+			"east: the certificate of X is not for 127.0.0.1 but for kafka.example", "use a name of the certificate in bootstrap, or set tls.serverName to one",
+		},
+		{
+			"wrong server name", serving(&broker{tls: good}),
+			Config{TLS: &TLS{CA: ca.pem, ServerName: "b.example"}},
+			fault.Unreachable,
+			"east: the certificate of X is not for b.example but for 127.0.0.1", "use a name of the certificate in bootstrap, or set tls.serverName to one",
+		},
+		{
+			"client certificate missing", serving(&broker{tls: server(ca.good(t), true)}), trust, fault.Auth,
+			"east: X requires a client certificate", hintCert,
+		},
+		{
+			"client certificate missing, TLS 1.2", serving(&broker{tls: tls12}), trust, fault.Auth,
+			"east: X requires a client certificate", hintCert,
+		},
+		{
+			"client certificate refused", serving(&broker{tls: server(ca.good(t), true)}),
+			Config{TLS: &TLS{CA: ca.pem, Cert: certPEM(foreign.Certificate[0]), Key: Secret(keyPEM(t, foreign))}},
+			fault.Auth,
 			"east: X refuses the client certificate: unknown certificate authority",
-			"the broker must trust the authority that signed it, and it must not have expired"},
-		{"no common version", serving(&broker{tls: old}), trust, fault.Unreachable,
-			"east: the TLS handshake with X fails: protocol version not supported", "broker and kcm find no common TLS version or cipher suite"},
+			"the broker must trust the authority that signed it, and it must not have expired",
+		},
+		{
+			"no common version", serving(&broker{tls: old}), trust, fault.Unreachable,
+			"east: the TLS handshake with X fails: protocol version not supported", "broker and kcm find no common TLS version or cipher suite",
+		},
 	})
 }
 
@@ -223,17 +299,29 @@ func TestConnectSASL(t *testing.T) {
 	sasl := func(s *SASL) Config { return Config{SASL: s} }
 	scram := &SASL{Mechanism: "SCRAM-SHA-512", Username: "app", Password: "S3cr3t-CANARY-2"}
 	runProbeCases(t, []probeCase{
-		{"wrong password", serving(&broker{mechanisms: []string{"PLAIN"}, tell: "Authentication failed: Invalid username or password"}), sasl(plainSASL), fault.Auth,
-			`east: X refuses the login of "app" with PLAIN: authentication failed: Invalid username or password`, "check user and password"},
-		{"hangs up", serving(&broker{mechanisms: []string{"PLAIN"}, hangUp: true}), sasl(plainSASL), fault.Auth,
-			`east: X closed the connection during the login of "app" with PLAIN`, "most often a wrong user or password; the broker's log says more"},
-		{"other mechanisms", serving(&broker{mechanisms: []string{"SCRAM-SHA-256", "SCRAM-SHA-512"}}), sasl(plainSASL), fault.Auth,
-			"east: X does not offer SASL PLAIN, it offers SCRAM-SHA-256, SCRAM-SHA-512", "set sasl.mechanism to one of these"},
-		{"not wanted", serving(&broker{}), sasl(scram), fault.Auth,
-			"east: X does not use SASL, but SASL SCRAM-SHA-512 is configured", "take out sasl, or use the port of the SASL listener"},
-		{"wanted", serving(&broker{mechanisms: []string{"PLAIN"}}), Config{}, fault.Auth,
+		{
+			"wrong password", serving(&broker{mechanisms: []string{"PLAIN"}, tell: "Authentication failed: Invalid username or password"}), sasl(plainSASL), fault.Auth,
+			`east: X refuses the login of "app" with PLAIN: authentication failed: Invalid username or password`, "check user and password",
+		},
+		{
+			"hangs up", serving(&broker{mechanisms: []string{"PLAIN"}, hangUp: true}), sasl(plainSASL), fault.Auth,
+			`east: X closed the connection during the login of "app" with PLAIN`, "most often a wrong user or password; the broker's log says more",
+		},
+		{
+			"other mechanisms", serving(&broker{mechanisms: []string{"SCRAM-SHA-256", "SCRAM-SHA-512"}}), sasl(plainSASL), fault.Auth,
+			"east: X does not offer SASL PLAIN, it offers SCRAM-SHA-256, SCRAM-SHA-512", "set sasl.mechanism to one of these",
+		},
+		{
+			"not wanted", serving(&broker{}), sasl(scram), fault.Auth,
+			"east: X does not use SASL, but SASL SCRAM-SHA-512 is configured", "take out sasl, or use the port of the SASL listener",
+		},
+		{
+			"wanted", serving(&broker{mechanisms: []string{"PLAIN"}}),
+			Config{},
+			fault.Auth,
 			"east: X requires SASL (PLAIN), but none is configured",
-			"sasl: {mechanism: …, username: …, password: …}, or -X security.protocol=SASL_PLAINTEXT|SASL_SSL and sasl.*"},
+			"sasl: {mechanism: …, username: …, password: …}, or -X security.protocol=SASL_PLAINTEXT|SASL_SSL and sasl.*",
+		},
 	})
 }
 
@@ -247,14 +335,30 @@ func TestConnectAdvertised(t *testing.T) {
 	refused := closedPort(t)
 	hole := blackhole(t)
 	runProbeCases(t, []probeCase{
-		{"no such name", serving(&broker{id: "c1", advertise: []Broker{at("no-such-host.invalid:9092", 1)}}), Config{}, fault.Unreachable,
-			"east: connected to X, but broker 1 advertises no-such-host.invalid:9092, which cannot be reached: its host name does not resolve", hint},
-		{"refused", serving(&broker{id: "c1", advertise: []Broker{at(refused, 7)}}), Config{}, fault.Unreachable,
-			"east: connected to X, but broker 7 advertises " + refused + ", which refuses the connection", hint},
-		{"blackhole", serving(&broker{id: "c1", advertise: []Broker{at(hole, 2)}}), Config{}, fault.Unreachable,
-			"east: connected to X, but broker 2 advertises " + hole + ", which cannot be reached: the connection attempt is not answered", hint},
-		{"another cluster", serving(&broker{id: "c1"}), Config{ClusterID: "c2"}, fault.Refused,
-			"east: the cluster at X has the id c1, not c2 as the metadata says", "correct bootstrap or clusterId, whichever is wrong"},
+		{
+			"no such name", serving(&broker{id: "c1", advertise: []Broker{at("no-such-host.invalid:9092", 1)}}),
+			Config{},
+			fault.Unreachable,
+			"east: connected to X, but broker 1 advertises no-such-host.invalid:9092, which cannot be reached: its host name does not resolve", hint,
+		},
+		{
+			"refused", serving(&broker{id: "c1", advertise: []Broker{at(refused, 7)}}),
+			Config{},
+			fault.Unreachable,
+			"east: connected to X, but broker 7 advertises " + refused + ", which refuses the connection", hint,
+		},
+		{
+			"blackhole", serving(&broker{id: "c1", advertise: []Broker{at(hole, 2)}}),
+			Config{},
+			fault.Unreachable,
+			"east: connected to X, but broker 2 advertises " + hole + ", which cannot be reached: the connection attempt is not answered", hint,
+		},
+		{
+			"another cluster", serving(&broker{id: "c1"}),
+			Config{ClusterID: "c2"},
+			fault.Refused,
+			"east: the cluster at X has the id c1, not c2 as the metadata says", "correct bootstrap or clusterId, whichever is wrong",
+		},
 	})
 
 	t.Run("mixed", func(t *testing.T) {

@@ -27,10 +27,16 @@ func TestParseProperties(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Property{
-		{"a", "last", "east.properties:13", ""}, {"b", "2 ", "east.properties:4", ""}, {"c", "3", "east.properties:5", ""},
-		{"d", "", "east.properties:6", ""}, {"e", "", "east.properties:7", ""}, {"f", "xyz", "east.properties:8", ""},
-		{"g h=i:", "v", "east.properties:11", ""}, {"j", "\t\né😀q", "east.properties:12", ""},
-		{"k", "${user.home} # not a comment", "east.properties:13", ""}, {"password", `pa\ss=w:o#rd  `, "east.properties:15", ""},
+		{"a", "last", "east.properties:13", ""},
+		{"b", "2 ", "east.properties:4", ""},
+		{"c", "3", "east.properties:5", ""},
+		{"d", "", "east.properties:6", ""},
+		{"e", "", "east.properties:7", ""},
+		{"f", "xyz", "east.properties:8", ""},
+		{"g h=i:", "v", "east.properties:11", ""},
+		{"j", "\t\né😀q", "east.properties:12", ""},
+		{"k", "${user.home} # not a comment", "east.properties:13", ""},
+		{"password", `pa\ss=w:o#rd  `, "east.properties:15", ""},
 		{"l", "end", "east.properties:16", ""},
 	}
 	want[0].Origin, want[8].Origin = "east.properties:14", "east.properties:13"

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -50,9 +50,9 @@ func dialTrouble(addr string, err error) (what, hint string) {
 		return "cannot be reached: the name server does not answer", "check the network and the name server of this machine"
 	}
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, errRefused):
 		return "refuses the connection", "is a broker running there, and is " + portOf(addr) + " the port of its listener"
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case errors.Is(err, errNoRoute), errors.Is(err, errNoNetwork):
 		return "cannot be reached: there is no route to it", "check the network, the address, the VPN"
 	case isTimeout(err):
 		return "cannot be reached: the connection attempt is not answered", "a firewall, a wrong address or a VPN that is off"
@@ -209,12 +209,16 @@ func (s sentences) certificateWanted(addr string, err error) *fault.Error {
 
 // mechanism: the broker does not offer what is configured.
 func (s sentences) mechanism(addr, ours string, offered []string) *fault.Error {
-	return s.fault(fault.Auth, nil, "%s does not offer SASL %s, it offers %s", addr, ours, strings.Join(offered, ", ")).
+	return s.fault(fault.Auth, nil, "%s does not offer SASL %s, it offers %s", addr, ours, sorted(offered)).
 		WithHint("set sasl.mechanism to one of these")
 }
 
+func sorted(names []string) string {
+	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
+}
+
 func (s sentences) saslWanted(addr string, offered []string) *fault.Error {
-	return s.fault(fault.Auth, nil, "%s requires SASL (%s), but none is configured", addr, strings.Join(offered, ", ")).
+	return s.fault(fault.Auth, nil, "%s requires SASL (%s), but none is configured", addr, sorted(offered)).
 		WithHint("sasl: {mechanism: …, username: …, password: …}, or -X security.protocol=SASL_PLAINTEXT|SASL_SSL and sasl.*")
 }
 

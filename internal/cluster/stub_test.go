@@ -84,6 +84,7 @@ type broker struct {
 	id         string   // cluster id
 	advertise  []Broker
 	tls        *tls.Config
+	onLogin    func(step []byte) // sees what a login sends; may be nil
 }
 
 func (b *broker) serve(c net.Conn) {
@@ -110,6 +111,9 @@ func (b *broker) serve(c net.Conn) {
 			if b.hangUp {
 				return
 			}
+			if b.onLogin != nil && len(body) > 4 {
+				b.onLogin(body[4:])
+			}
 			resp, loggedIn = b.login()
 		case 3:
 			if !loggedIn {
@@ -127,15 +131,15 @@ func (b *broker) serve(c net.Conn) {
 func readRequest(c net.Conn) (key, version int16, corr int32, body []byte, ok bool) {
 	var size [4]byte
 	if _, err := io.ReadFull(c, size[:]); err != nil {
-		return
+		return 0, 0, 0, nil, false
 	}
 	n := binary.BigEndian.Uint32(size[:])
 	if n > 1<<20 { // as a broker does with a TLS hello: socket.request.max.bytes
-		return
+		return 0, 0, 0, nil, false
 	}
 	buf := make([]byte, n)
 	if _, err := io.ReadFull(c, buf); err != nil || n < 10 {
-		return
+		return 0, 0, 0, nil, false
 	}
 	key, version = int16(binary.BigEndian.Uint16(buf)), int16(binary.BigEndian.Uint16(buf[2:]))
 	corr = int32(binary.BigEndian.Uint32(buf[4:]))

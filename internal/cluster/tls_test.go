@@ -211,10 +211,18 @@ func TestTLSVersionsAndCiphers(t *testing.T) {
 		{[]string{"ssl.protocol=TLSv1.3"}, tls.VersionTLS12, 0, nil, 0, 0},
 		{[]string{"ssl.enabled.protocols=TLSv1.3"}, tls.VersionTLS13, tls.VersionTLS13, nil, 0, 0},
 		{[]string{"ssl.enabled.protocols=TLSv1.1,TLSv1.2,TLSv1.3"}, tls.VersionTLS11, tls.VersionTLS13, nil, 0, 0},
-		{[]string{"ssl.cipher.suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}, tls.VersionTLS12, tls.VersionTLS12,
-			[]uint16{tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384}, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_AES_128_GCM_SHA256},
-		{[]string{"ssl.cipher.suites=ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:AES128-SHA"}, tls.VersionTLS12, tls.VersionTLS12,
-			[]uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_RSA_WITH_AES_128_CBC_SHA}, tls.TLS_RSA_WITH_AES_128_CBC_SHA, 1},
+		{
+			[]string{"ssl.cipher.suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"},
+			tls.VersionTLS12, tls.VersionTLS12,
+			[]uint16{tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384},
+			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_AES_128_GCM_SHA256,
+		},
+		{
+			[]string{"ssl.cipher.suites=ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:AES128-SHA"},
+			tls.VersionTLS12, tls.VersionTLS12,
+			[]uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_RSA_WITH_AES_128_CBC_SHA},
+			tls.TLS_RSA_WITH_AES_128_CBC_SHA, 1,
+		},
 		{[]string{"ssl.cipher.suites=TLS_AES_256_GCM_SHA384"}, tls.VersionTLS13, 0, nil, tls.TLS_AES_256_GCM_SHA384, tls.TLS_AES_128_GCM_SHA256},
 	} {
 		c, err := tlsCluster(t, tc.kv...)
