@@ -3,6 +3,7 @@ package fetch
 import (
 	"errors"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/batch"
@@ -23,8 +24,9 @@ func (f *Fetcher) read(resp *kmsg.FetchResponse, fl *flight) []*outcome {
 		for key, w := range fl.wants {
 			names[w.at.TopicID] = key.Topic
 		}
+		delete(names, [16]byte{})
 	}
-	var outs []*outcome
+	outs := nameless(resp, fl)
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
 		name := t.Topic
@@ -36,6 +38,21 @@ func (f *Fetcher) read(resp *kmsg.FetchResponse, fl *flight) []*outcome {
 			if w := fl.wants[Partition{name, rp.Partition}]; w != nil && !w.p.gone.Load() {
 				outs = append(outs, f.readPartition(rp, w, fl))
 			}
+		}
+	}
+	return outs
+}
+
+// nameless are outcomes for partitions that were asked for by an id that is not
+// known: the look-up was answered by a broker too old for ids, the fetch by one
+// that takes nothing else. The answer does not say which topic is meant.
+func nameless(resp *kmsg.FetchResponse, fl *flight) (outs []*outcome) {
+	if resp.Version < versionIDs {
+		return nil
+	}
+	for _, w := range fl.wants {
+		if w.at.TopicID == [16]byte{} {
+			outs = append(outs, &outcome{fl: fl, w: w, code: kerr.UnknownTopicID.Code, bounds: w.bounds, leader: -1, diverging: -1})
 		}
 	}
 	return outs

@@ -108,7 +108,8 @@ func (f *Fetcher) sendTail(b *broker, now time.Time) {
 }
 
 // tailParts moves parts that have reached their end into the session and
-// returns all of it, those first that have not had anything for longest.
+// returns all of it. Without a session the broker takes them in the order of the
+// request: then those come first that have not had anything for longest.
 func (f *Fetcher) tailParts(b *broker) []*part {
 	for p := range b.bulk {
 		if p.reached && p.fails == 0 && !p.alone && p.wanted() && !p.busy() {
@@ -125,7 +126,9 @@ func (f *Fetcher) tailParts(b *broker) []*part {
 		}
 		parts = append(parts, p)
 	}
-	slices.SortFunc(parts, byService)
+	if b.session.epoch == 0 {
+		slices.SortFunc(parts, byService)
+	}
 	return parts
 }
 
@@ -247,7 +250,11 @@ func (f *Fetcher) answered(b *broker) {
 // all. A long transfer is not cut off as long as it is.
 func (f *Fetcher) doubt(fl *flight) {
 	b := fl.b
-	if fl.landed || b.pinging {
+	if fl.landed {
+		return
+	}
+	time.AfterFunc(f.cfg.timing.slow, func() { f.post(func() { f.doubt(fl) }) })
+	if b.pinging {
 		return
 	}
 	b.pinging = true
@@ -256,11 +263,7 @@ func (f *Fetcher) doubt(fl *flight) {
 		err := f.ping(b.id)
 		f.post(func() {
 			b.pinging = false
-			if fl.landed {
-				return
-			}
-			if err == nil {
-				time.AfterFunc(f.cfg.timing.slow, func() { f.post(func() { f.doubt(fl) }) })
+			if err == nil || fl.landed {
 				return
 			}
 			if b.fails == 0 {

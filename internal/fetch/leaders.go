@@ -137,13 +137,17 @@ func (f *Fetcher) learnPart(p *part, t *kmsg.MetadataResponseTopic, mp *kmsg.Met
 	}
 }
 
-// notFound is a partition that a look-up did not find: told when the next does
-// not either, for brokers hear of a new topic one after the other.
+// notFound is a partition that a look-up did not find. It is told, and no longer
+// asked for, when the next does not either: brokers hear of a new topic one
+// after the other.
 func (f *Fetcher) notFound(p *part, topic bool) {
 	p.misses++
-	f.unplace(p)
 	f.lookUp(p)
-	if p.misses > 1 && p.told != missing {
+	if p.misses == 1 {
+		return
+	}
+	f.unplace(p)
+	if p.told != missing {
 		p.told = missing
 		f.cfg.Handler.Event(Missing{Partition: p.key, Topic: topic})
 	}
