@@ -68,7 +68,7 @@ func waitFor(ts *testscript.TestScript, _ *script, args []string) {
 		}
 		select {
 		case <-deadline:
-			ts.Fatalf("waited for %s in %s (%v):\n%s", args[1], args[0], err, text)
+			ts.Fatalf("waited for %s in %s (%v), which ends:\n%s", args[1], args[0], err, text[max(0, len(text)-2000):])
 		case <-tick.C:
 		}
 	}

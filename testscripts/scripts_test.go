@@ -82,10 +82,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-func condition(real bool) func(string) (bool, error) {
+func condition(onKafka bool) func(string) (bool, error) {
 	return func(cond string) (bool, error) {
 		if cond == "kafka" {
-			return real, nil
+			return onKafka, nil
 		}
 		return false, fmt.Errorf("there is no condition %s", cond)
 	}
@@ -117,13 +117,13 @@ streams:
       - {cluster: west, topics: ["${PREFIX}payments"]}
 `
 
-func setup(env *testscript.Env, real bool) error {
+func setup(env *testscript.Env, onKafka bool) error {
 	t, ok := env.T().(testing.TB)
 	if !ok {
 		return fmt.Errorf("%T is no testing.TB", env.T())
 	}
 	s := &script{own: map[string]*kafkatest.Cluster{}, running: map[string]*background{}}
-	if real {
+	if onKafka {
 		s.rig = kafkatest.Real(t, kafkatest.Options{})
 	} else {
 		s.rig = kafkatest.Fake(t, kafkatest.Options{})
