@@ -62,7 +62,7 @@ func commandProperties(values []settings.Value, name string) []cluster.Property 
 		}
 		origin := values[i].Origin
 		if values[i].Source == settings.CommandLine {
-			origin = "-X " + key
+			origin = "-X"
 		}
 		list = append(list, cluster.Property{Key: strings.TrimSpace(key), Value: cluster.Secret(value), Origin: origin})
 	}

@@ -22,8 +22,8 @@ type brokerDoc struct {
 	Error      *string `json:"error"`
 }
 
-// clusterDoc is a cluster.
-type clusterDoc struct {
+// ClusterDoc is a cluster.
+type ClusterDoc struct {
 	Name      string      `json:"name"`
 	Bootstrap []string    `json:"bootstrap"`
 	TLS       bool        `json:"tls"`
@@ -36,11 +36,8 @@ type clusterDoc struct {
 	contacted bool
 }
 
-func newClusterDoc(view *metadata.View, m *metadata.Cluster) clusterDoc {
-	d := clusterDoc{Name: m.Name, Bootstrap: m.Bootstrap, TLS: m.TLS != nil, ClusterID: optional(m.ClusterID)}
-	if m.SASL != nil {
-		d.SASL = optional(m.SASL.Mechanism)
-	}
+func newClusterDoc(view *metadata.View, m *metadata.Cluster) ClusterDoc {
+	d := ClusterDoc{Name: m.Name, Bootstrap: m.Bootstrap, ClusterID: optional(m.ClusterID)}
 	for _, s := range view.Streams {
 		if slices.ContainsFunc(s.Sources, func(src metadata.Source) bool { return src.Cluster == m.Name }) {
 			d.Streams = append(d.Streams, s.Name)
@@ -49,10 +46,17 @@ func newClusterDoc(view *metadata.View, m *metadata.Cluster) clusterDoc {
 	return d
 }
 
-// ask fills in what the cluster says about itself.
-func (d *clusterDoc) ask(ctx context.Context, c *cluster.Cluster) error {
-	info, err := c.Connect(ctx)
+// configured fills in what a cluster's settings say.
+func (d *ClusterDoc) configured(c *cluster.Cluster) {
 	d.Bootstrap = c.Bootstrap()
+	tls, mechanism := c.Security()
+	d.TLS, d.SASL = tls, optional(mechanism)
+}
+
+// ask fills in what the cluster says about itself.
+func (d *ClusterDoc) ask(ctx context.Context, c *cluster.Cluster) error {
+	d.configured(c)
+	info, err := c.Connect(ctx)
 	if err != nil {
 		d.Error = errorOf(err)
 		return err
@@ -80,7 +84,7 @@ func (d *clusterDoc) ask(ctx context.Context, c *cluster.Cluster) error {
 
 // clustersDoc lists clusters.
 type clustersDoc struct {
-	Clusters []clusterDoc `json:"clusters"`
+	Clusters []ClusterDoc `json:"clusters"`
 	offline  bool
 }
 
@@ -93,10 +97,13 @@ func describeClusters(ctx context.Context, o *describeOptions, view *metadata.Vi
 		names = append(names, m.Name)
 		doc.Clusters = append(doc.Clusters, newClusterDoc(view, m))
 	}
-	if o.offline {
-		return doc, nil, nil
-	}
-	errs := eachCluster(o.env, view, names, func(i int, c *cluster.Cluster) error { return doc.Clusters[i].ask(ctx, c) })
+	errs := eachCluster(o.env, view, names, func(i int, c *cluster.Cluster) error {
+		if o.offline {
+			doc.Clusters[i].configured(c)
+			return nil
+		}
+		return doc.Clusters[i].ask(ctx, c)
+	})
 	for i, err := range errs {
 		if err != nil && doc.Clusters[i].Error == nil && !doc.Clusters[i].contacted {
 			doc.Clusters[i].Error = errorOf(err)
@@ -109,15 +116,12 @@ func describeCluster(ctx context.Context, o *describeOptions, view *metadata.Vie
 	if err := mustCluster(view, name); err != nil {
 		return nil, nil, err
 	}
-	doc := &oneClusterDoc{clusterDoc: newClusterDoc(view, view.Cluster(name)), offline: o.offline}
-	if o.offline {
-		return doc, nil, nil
+	doc := &oneClusterDoc{ClusterDoc: newClusterDoc(view, view.Cluster(name)), offline: o.offline}
+	list, errs, err := describeClusters(ctx, o, &metadata.View{Clusters: []*metadata.Cluster{view.Cluster(name)}, Streams: view.Streams})
+	if all, ok := list.(*clustersDoc); ok {
+		doc.ClusterDoc = all.Clusters[0]
 	}
-	errs := eachCluster(o.env, view, []string{name}, func(_ int, c *cluster.Cluster) error { return doc.ask(ctx, c) })
-	if errs[0] != nil && !doc.contacted {
-		doc.Error = errorOf(errs[0])
-	}
-	return doc, present(errs), nil
+	return doc, errs, err
 }
 
 func (d *clustersDoc) tables(wide bool) []output.Table {
@@ -150,14 +154,14 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func (d clusterDoc) brokerCount() string {
+func (d ClusterDoc) brokerCount() string {
 	if !d.contacted {
 		return "-"
 	}
 	return strconv.Itoa(len(d.Brokers))
 }
 
-func (d clusterDoc) firstError() *string {
+func (d ClusterDoc) firstError() *string {
 	if d.Error != nil {
 		return d.Error
 	}
@@ -171,14 +175,14 @@ func (d clusterDoc) firstError() *string {
 
 // oneClusterDoc is a cluster, broker by broker.
 type oneClusterDoc struct {
-	clusterDoc
+	ClusterDoc
 	offline bool
 }
 
 func (d *oneClusterDoc) asked() int { return 1 }
 
 func (d *oneClusterDoc) tables(wide bool) []output.Table {
-	head := (&clustersDoc{Clusters: []clusterDoc{d.clusterDoc}, offline: d.offline}).tables(wide)
+	head := (&clustersDoc{Clusters: []ClusterDoc{d.ClusterDoc}, offline: d.offline}).tables(wide)
 	if len(d.Brokers) == 0 {
 		return head
 	}

@@ -26,16 +26,16 @@ type sourceDoc struct {
 	contacted bool
 }
 
-// streamDoc is a stream with its sources.
-type streamDoc struct {
+// StreamDoc is a stream with its sources.
+type StreamDoc struct {
 	Name    string      `json:"name"`
 	Key     *string     `json:"key"`
 	Value   *string     `json:"value"`
 	Sources []sourceDoc `json:"sources"`
 }
 
-func newStreamDoc(s *metadata.Stream) streamDoc {
-	d := streamDoc{Name: s.Name, Key: optional(s.Key), Value: optional(s.Value)}
+func newStreamDoc(s *metadata.Stream) StreamDoc {
+	d := StreamDoc{Name: s.Name, Key: optional(s.Key), Value: optional(s.Value)}
 	for _, src := range s.Sources {
 		sd := sourceDoc{Cluster: src.Cluster, Role: src.Role.String(), Isolation: optional(string(src.Isolation)), Start: specText(src.Start), Stop: specText(src.Stop)}
 		for _, t := range src.Topics {
@@ -62,7 +62,7 @@ func specText(s *metadata.Spec) *string {
 
 // streamsDoc lists streams.
 type streamsDoc struct {
-	Streams []streamDoc `json:"streams"`
+	Streams []StreamDoc `json:"streams"`
 
 	offline bool
 	count   int // clusters asked
@@ -87,27 +87,33 @@ func describeStreams(ctx context.Context, o *describeOptions, view *metadata.Vie
 	return doc, errs, nil
 }
 
+// laterNouns are what other versions describe as well.
+var laterNouns = []string{"groups", "group", "schema", "mirrors"}
+
 func describeStream(ctx context.Context, o *describeOptions, view *metadata.View, name string) (document, []error, error) {
 	sel, err := view.Select([]string{name}, false, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := sel.Err(); err != nil {
+		if slices.Contains(laterNouns, name) {
+			err = fault.New(fault.Usage, "describe %s is not in this version", name)
+		}
 		return nil, nil, err
 	}
-	doc := &oneStreamDoc{streamDoc: newStreamDoc(sel.Streams[0]), offline: o.offline}
+	doc := &oneStreamDoc{StreamDoc: newStreamDoc(sel.Streams[0]), offline: o.offline}
 	if o.offline {
 		return doc, nil, nil
 	}
-	docs := []streamDoc{doc.streamDoc}
+	docs := []StreamDoc{doc.StreamDoc}
 	errs, n := askSources(ctx, o, view, sel.Streams[:1], docs)
-	doc.streamDoc, doc.count = docs[0], n
+	doc.StreamDoc, doc.count = docs[0], n
 	return doc, errs, nil
 }
 
 // askSources fills in what the clusters say about the sources of streams. Each
 // cluster is asked once. It returns the clusters' errors and their number.
-func askSources(ctx context.Context, o *describeOptions, view *metadata.View, streams []*metadata.Stream, docs []streamDoc) ([]error, int) {
+func askSources(ctx context.Context, o *describeOptions, view *metadata.View, streams []*metadata.Stream, docs []StreamDoc) ([]error, int) {
 	var names []string
 	for _, s := range streams {
 		for _, src := range s.Sources {
@@ -135,7 +141,7 @@ func askSources(ctx context.Context, o *describeOptions, view *metadata.View, st
 }
 
 // askCluster fills in one cluster's part. Its error is the first trouble.
-func askCluster(ctx context.Context, c *cluster.Cluster, streams []*metadata.Stream, docs []streamDoc) error {
+func askCluster(ctx context.Context, c *cluster.Cluster, streams []*metadata.Stream, docs []StreamDoc) error {
 	if _, err := c.Connect(ctx); err != nil {
 		return err
 	}
@@ -277,7 +283,7 @@ func (d sourceDoc) firstError() *string {
 
 // oneStreamDoc is a stream, partition by partition.
 type oneStreamDoc struct {
-	streamDoc
+	StreamDoc
 	offline bool
 	count   int
 }
@@ -285,7 +291,7 @@ type oneStreamDoc struct {
 func (d *oneStreamDoc) asked() int { return d.count }
 
 func (d *oneStreamDoc) tables(wide bool) []output.Table {
-	head := (&streamsDoc{Streams: []streamDoc{d.streamDoc}, offline: d.offline}).tables(wide)
+	head := (&streamsDoc{Streams: []StreamDoc{d.StreamDoc}, offline: d.offline}).tables(wide)
 	if d.offline {
 		return head
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
 
 func TestFirstSignalCancelsSecondIsDelivered(t *testing.T) {
@@ -100,7 +101,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("KCM_TEST_RUN") != "" {
 		os.Exit(Main(System(), os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	os.Exit(kafkatest.M(m).Run())
 }
 
 func TestClosedStdoutIsNoFailure(t *testing.T) {

@@ -240,3 +240,12 @@ func (c *Cluster) Close() {
 		c.login.close()
 	}
 }
+
+// Security says how connections are made: with TLS or not, and with which SASL
+// mechanism, empty for none.
+func (c *Cluster) Security() (tls bool, mechanism string) {
+	if c.login != nil {
+		mechanism = c.login.Name()
+	}
+	return c.dialer.tls != nil, mechanism
+}
