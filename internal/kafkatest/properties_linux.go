@@ -71,7 +71,9 @@ func serverProperties(p placement, further map[string]string) []byte {
 		// Any timestamp must be writable, not only those up to an hour from now.
 		"log.message.timestamp.after.max.ms": "9223372036854775807",
 		"auto.leader.rebalance.enable":       "false",
-		"log.cleaner.dedupe.buffer.size":     "16777216", "log.cleaner.backoff.ms": "500",
+		// A killed broker may come back, and another lead, only after its session.
+		"broker.session.timeout.ms": "5000", "broker.heartbeat.interval.ms": "1000",
+		"log.cleaner.dedupe.buffer.size": "16777216", "log.cleaner.backoff.ms": "500",
 		// A record's time must not make it vanish; a topic with a retention.ms of
 		// its own is cleaned within a second.
 		"log.retention.ms": "-1", "log.retention.check.interval.ms": "1000", "log.initial.task.delay.ms": "500",
