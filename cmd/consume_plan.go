@@ -42,10 +42,13 @@ func (o *consumeOptions) wants(view *metadata.View) ([]source.Want, error) {
 	var wants []source.Want
 	for _, s := range sel.Streams {
 		for i := range s.Sources {
-			if src := &s.Sources[i]; o.reads(src) {
+			if src := &s.Sources[i]; o.reads(src) && o.narrow.takes(src) {
 				wants = append(wants, source.Want{Stream: s, Source: src, Committed: o.commits(src)})
 			}
 		}
+	}
+	if err := o.narrow.check(sel.Streams); err != nil {
+		return nil, err
 	}
 	if len(wants) == 0 {
 		return nil, fault.New(fault.Usage, "nothing to read: no selected stream has an active source on %s", o.narrow.where()).
@@ -74,6 +77,38 @@ func (n narrow) where() string {
 		return "any cluster"
 	}
 	return joinWords(n.clusters)
+}
+
+// takes reports whether a source may have one of the topics.
+func (n narrow) takes(s *metadata.Source) bool {
+	return len(n.topics) == 0 || slices.ContainsFunc(s.Topics, func(t metadata.Topic) bool {
+		return slices.ContainsFunc(n.topics, t.Matches)
+	})
+}
+
+// check refuses topics that no selected stream has.
+func (n narrow) check(streams []*metadata.Stream) error {
+	for _, name := range n.topics {
+		var names []string
+		known := false
+		for _, s := range streams {
+			for _, src := range s.Sources {
+				for _, t := range src.Topics {
+					known = known || t.Matches(name)
+					names = append(names, t.String())
+				}
+			}
+		}
+		if known {
+			continue
+		}
+		err := fault.New(fault.Usage, "no selected stream has the topic %s", name)
+		if near := fault.Nearest(name, names); near != "" {
+			err = err.WithHint("did you mean %s?", near)
+		}
+		return err
+	}
+	return nil
 }
 
 // reads reports whether a source is read: standby is only shown.

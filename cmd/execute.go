@@ -51,6 +51,9 @@ func finish(env *Env, cmd *cobra.Command, args []string, err error) int {
 	if _, ok := errors.AsType[fault.Exit](err); ok {
 		return fault.Code(err)
 	}
+	if _, ok := errors.AsType[fault.Told](err); ok {
+		return fault.Code(err)
+	}
 	if stdoutClosed(env, err) {
 		return 0
 	}

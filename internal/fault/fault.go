@@ -82,6 +82,16 @@ func HintOf(err error) string {
 	return ""
 }
 
+// Told marks an error that the user has been told already: it still decides the
+// exit code.
+type Told struct{ Err error }
+
+// Error returns the message of the error itself.
+func (t Told) Error() string { return t.Err.Error() }
+
+// Unwrap returns the error itself.
+func (t Told) Unwrap() error { return t.Err }
+
 // Signaled ends a run that a signal cut short although its end was promised.
 type Signaled struct{ Signal os.Signal }
 

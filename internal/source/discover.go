@@ -23,7 +23,7 @@ func (r *reader) read(ctx context.Context, info cluster.Info) error {
 	missing, err := r.discover(ctx, info.ClusterID)
 	for {
 		if r.hopeless(err, since) {
-			return err
+			return r.givenUp(err)
 		}
 		if r.e.Bounded && time.Since(since) >= r.e.GiveUp {
 			r.giveUp(missing)
@@ -175,7 +175,9 @@ func (r *reader) identify(ctx context.Context, id string, found []match) error {
 		}
 	}
 	if err := r.e.ids.enter(id, r.name, topics); err != nil {
-		return err
+		r.e.stop(err)
+		<-ctx.Done()
+		return ctx.Err()
 	}
 	r.arrive.Do(r.e.ids.arrived)
 	r.e.ids.wait(ctx)

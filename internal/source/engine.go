@@ -53,15 +53,37 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 	for range e.Workers {
 		workers.Go(func() { e.pipe.prepare(ctx) })
 	}
-	err := e.pipe.write(ctx)
-	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
-		err = cause
-	}
+	err := e.write(ctx)
 	stop(err)
 	readers.Wait()
 	workers.Wait()
 	return e.end(err)
 }
+
+// write runs the writer. When ctx ends, a write that has begun may still end,
+// but one that hangs is left behind: what it writes counts as not written.
+func (e *engine) write(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- e.pipe.write(ctx) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		select {
+		case err = <-done:
+		case <-time.After(writeGrace):
+			return context.Cause(ctx)
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// writeGrace is how long the write that is under way may take once a run is to
+// end.
+const writeGrace = 2 * time.Second
 
 func newEngine(o Options) *engine {
 	if o.Memory == 0 {
@@ -177,10 +199,7 @@ func (e *engine) retired(err error) {
 	e.active--
 	last := e.active == 0
 	e.mu.Unlock()
-	switch {
-	case fault.KindOf(err) == fault.Refused && err != nil:
-		e.stop(err)
-	case last || (err != nil && e.FailFast):
+	if last || (err != nil && e.FailFast) {
 		e.stop(errFinished)
 	}
 }

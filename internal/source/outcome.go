@@ -9,17 +9,16 @@ import (
 
 // outcome turns what became of each cluster into how the run ends: nil when all
 // gave what they should, Partial when some did, and the common kind when none
-// did.
+// did. A single reason, which has been told by then, is not told again.
 func outcome(clusters map[string]ClusterStats) error {
 	var failed []string
 	var first error
+	var faults int
 	kinds := map[fault.Kind]bool{}
 	gave := false
 	for _, name := range sortedKeys(clusters) {
 		st := clusters[name]
-		if st.Splits > 0 || st.Records > 0 {
-			gave = true
-		}
+		gave = gave || st.Splits > 0 || st.Records > 0
 		if st.Err == nil {
 			continue
 		}
@@ -27,15 +26,16 @@ func outcome(clusters map[string]ClusterStats) error {
 			first = st.Err
 		}
 		failed = append(failed, name)
+		faults += st.Faults
 		kinds[fault.KindOf(st.Err)] = true
 	}
 	switch {
 	case first == nil:
 		return nil
-	case kinds[fault.Refused]:
-		return fault.New(fault.Refused, "%w", first)
 	case gave:
 		return fault.New(fault.Partial, "the result is partial: %s gave none or only a part", strings.Join(failed, ", "))
+	case faults == 1:
+		return fault.Told{Err: first}
 	case len(kinds) == 1:
 		return summary(failed, first)
 	default:
@@ -44,7 +44,7 @@ func outcome(clusters map[string]ClusterStats) error {
 }
 
 // summary ends a run in which every cluster failed in the same way. The details
-// have been told already, cluster by cluster.
+// have been told already, one by one.
 func summary(failed []string, first error) error {
 	names := strings.Join(failed, ", ")
 	switch kind := fault.KindOf(first); kind {

@@ -21,15 +21,20 @@ type pipeline struct {
 	written func(*Chunk, Block, error) // called by the writer when a chunk is through
 
 	mu    sync.Mutex // order of work = order of queue
+	count int64      // jobs that were put in
 	queue chan *job
 	work  chan *job
+
+	room room
 }
 
 type job struct {
-	chunk *Chunk
-	block Block
-	err   error
-	ready chan struct{}
+	number int64 // from 1 on
+	chunk  *Chunk
+	block  Block
+	size   int // of the block as it was prepared
+	err    error
+	ready  chan struct{}
 }
 
 // pendingBytes is how much the writer gathers before it writes although more
@@ -42,6 +47,7 @@ func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
 		queue: make(chan *job, 4*o.Workers), work: make(chan *job, 4*o.Workers),
 	}
 	p.spare = p.preparer()
+	p.room.free.L = &p.room.mu
 	return p
 }
 
@@ -65,6 +71,8 @@ func (p *pipeline) put(ctx context.Context, c *Chunk) error {
 	j := &job{chunk: c, ready: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.count++
+	j.number = p.count
 	select {
 	case p.queue <- j:
 	case <-ctx.Done():
@@ -77,10 +85,16 @@ func (p *pipeline) put(ctx context.Context, c *Chunk) error {
 // prepare is one worker's loop.
 func (p *pipeline) prepare(ctx context.Context) {
 	w := p.preparer()
+	defer context.AfterFunc(ctx, p.room.stop)()
 	for {
 		select {
 		case j := <-p.work:
+			if !p.room.enter(j.number) {
+				return
+			}
 			j.block, j.err = w.prepare(j.chunk, -1)
+			j.size = len(j.block.Data)
+			p.room.fill(j.size)
 			close(j.ready)
 		case <-ctx.Done():
 			return
@@ -134,6 +148,7 @@ func (p *pipeline) next(ctx context.Context, wait bool) (*job, error) {
 }
 
 func (p *pipeline) ready(ctx context.Context, j *job) error {
+	p.room.await(j.number)
 	select {
 	case <-j.ready:
 		return nil
@@ -178,6 +193,7 @@ func (p *pipeline) flush(jobs []*job) error {
 	for _, j := range jobs {
 		p.written(j.chunk, j.block, j.err)
 		free(j.block)
+		p.room.fill(-j.size)
 		if j.chunk.release != nil {
 			j.chunk.release()
 		}

@@ -79,7 +79,7 @@ func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 		}
 		r.arrive.Do(r.e.ids.arrived)
 		if ctx.Err() != nil || r.final(err, since) {
-			return info, err
+			return info, r.givenUp(err)
 		}
 		r.lost(err)
 		select {
@@ -88,6 +88,15 @@ func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 			return info, ctx.Err()
 		}
 	}
+}
+
+// givenUp is the error with which a cluster is given up; why there was no
+// contact has been told when the contact was lost.
+func (r *reader) givenUp(err error) error {
+	if !r.told || fault.KindOf(err) != fault.Unreachable {
+		return err
+	}
+	return fault.New(fault.Unreachable, "%s: given up after %s without contact", r.name, r.e.GiveUp).On(r.name)
 }
 
 // final reports whether the cluster is given up.
@@ -124,6 +133,7 @@ func (r *reader) event(ev Event) {
 func (r *reader) fail(err error) {
 	r.event(Event{Kind: Failed, Text: err.Error(), Hint: fault.HintOf(err)})
 	r.e.account(r.name, func(st *ClusterStats) {
+		st.Faults++
 		if st.Err == nil {
 			st.Err = err
 		}

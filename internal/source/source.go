@@ -101,7 +101,8 @@ type Stats struct {
 type ClusterStats struct {
 	Splits  int // found and not failed before they were read
 	Records int64
-	Err     error // why the cluster, or a part of it, gave no full result
+	Err     error // the first reason why the cluster, or a part of it, gave no full result
+	Faults  int   // how many such reasons there were; each has been told as an Event
 }
 
 // Event is something that happened to a cluster or a split while reading. Its
