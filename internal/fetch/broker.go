@@ -240,6 +240,7 @@ func (f *Fetcher) loseBroker(b *broker, err error) {
 func (f *Fetcher) answered(b *broker) {
 	b.fails, b.retryAt = 0, time.Time{}
 	b.dirty = true
+	f.inContact()
 	if b.lost {
 		b.lost = false
 		f.cfg.Handler.Event(Back{Broker: b.id, Addr: b.addr})

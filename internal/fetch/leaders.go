@@ -62,13 +62,13 @@ func (f *Fetcher) found(req *kmsg.MetadataRequest, resp *kmsg.MetadataResponse, 
 	f.looking = false
 	if err == nil {
 		f.learn(resp, now)
-	} else if !f.lost {
+	} else if !f.lost && f.lookups > 0 {
 		f.lost = true
 		f.cfg.Handler.Event(Lost{Broker: -1, Err: err})
 	}
 	for _, t := range req.Topics {
 		for _, p := range f.topics[*t.Topic] {
-			if p.on == nil {
+			if p.on == nil || err != nil {
 				f.lookUp(p)
 			}
 		}
@@ -81,11 +81,16 @@ func (f *Fetcher) found(req *kmsg.MetadataRequest, resp *kmsg.MetadataResponse, 
 	f.lookAt = now.Add(growing(f.lookups, 2*f.cfg.timing.poll, f.cfg.timing.longest*2/5))
 }
 
-func (f *Fetcher) learn(resp *kmsg.MetadataResponse, now time.Time) {
+// inContact ends the loss of every broker: one has answered.
+func (f *Fetcher) inContact() {
 	if f.lost {
 		f.lost = false
 		f.cfg.Handler.Event(Back{Broker: -1})
 	}
+}
+
+func (f *Fetcher) learn(resp *kmsg.MetadataResponse, now time.Time) {
+	f.inContact()
 	for _, b := range resp.Brokers {
 		addr := net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
 		f.addrs[b.NodeID] = addr
