@@ -100,6 +100,7 @@ func (f *Fetcher) farewell(cancel func(), calls <-chan struct{}) {
 			case <-patience.C:
 				patience.Reset(0)
 				fl.cancel()
+				<-fl.down
 			}
 		}
 	}

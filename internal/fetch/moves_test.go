@@ -232,3 +232,62 @@ func TestNameless(t *testing.T) {
 		t.Errorf("by name: %d outcomes: %+v", len(outs), outs)
 	}
 }
+
+// TestACallThatHangsDoesNotHoldUpTheEnd and what comes after it is dropped.
+func TestACallThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
+	c, topic := fakeTopic(t)
+	began, blocked := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int32
+	r := newReader(t, c, func(r *reader, _ *Config) {
+		r.onData = func(Data) {
+			if calls.Add(1) == 1 {
+				close(began)
+			}
+			<-blocked
+		}
+	})
+	r.from(topic, 0, 0, -1)
+	<-began
+	time.AfterFunc(1500*time.Millisecond, func() { close(blocked) })
+	r.end() // checks that Run ends within a second
+	r.from(topic, 1, 0, -1)
+	r.Remove(Partition{topic, 0})
+	if n := calls.Load(); n != 1 {
+		t.Errorf("%d calls, want 1", n)
+	}
+}
+
+// TestTurns: without a session those come first that have waited longest.
+func TestTurns(t *testing.T) {
+	f := New(Config{})
+	b := f.broker(1)
+	for id, served := range []uint64{3, 1, 2} {
+		p := newPart(Partition{"t", int32(id)}, Position{}, -1)
+		p.on, p.joined, p.served = b, true, served
+		b.joined[p] = struct{}{}
+	}
+	var ids []int32
+	for _, p := range f.tailParts(b) {
+		ids = append(ids, p.key.ID)
+	}
+	if got := fmt.Sprint(ids); got != "[1 2 0]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestAnswersTooLargeAskForLess until there has been an answer again.
+func TestAnswersTooLargeAskForLess(t *testing.T) {
+	f := New(Config{Handler: &recorder{}})
+	b := f.broker(1)
+	err := errors.New("invalid large response size 300 > limit 256: response exceeds BrokerMaxReadBytes")
+	for range 20 {
+		f.land(&flight{b: b, wants: map[Partition]*want{}}, nil, nil, err)
+	}
+	if b.most != leastBytes || b.fails != 0 {
+		t.Errorf("asks for %d after %d failures, want %d after none", b.most, b.fails, leastBytes)
+	}
+	f.land(&flight{b: b, wants: map[Partition]*want{}}, kmsg.NewPtrFetchResponse(), nil, nil)
+	if b.most != 2*leastBytes {
+		t.Errorf("asks for %d after an answer, want %d", b.most, 2*leastBytes)
+	}
+}

@@ -47,7 +47,10 @@ type reader struct {
 
 // quick is a timing for tests: as usual, where that does not take seconds.
 func quick() timing {
-	return timing{slow: time.Second, trouble: 300 * time.Millisecond, backoff: 50 * time.Millisecond, longest: time.Second}
+	return timing{
+		slow: time.Second, trouble: 300 * time.Millisecond, backoff: 50 * time.Millisecond, longest: time.Second,
+		farewell: 50 * time.Millisecond,
+	}
 }
 
 // newReader makes a reader of a cluster; change may alter the Config and the

@@ -219,7 +219,7 @@ func TestTheSessionIsClosed(t *testing.T) {
 			return r.SessionID > 0 && r.SessionEpoch == -1
 		},
 	})
-	r := newReader(t, c, nil)
+	r := newReader(t, c, func(_ *reader, cfg *Config) { cfg.timing.farewell = 5 * time.Second })
 	for i := range 2 {
 		p := r.from(topic, 0, int64(i), -1)
 		c.Produce(topic, numbered(0, i, 1)...)
