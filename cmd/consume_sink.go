@@ -18,9 +18,11 @@ type consumeSink struct {
 	needs    output.Needs
 	decoders map[string]codec.Pair // by stream
 	onDecode string
-	limit    int64     // for formats that number records; negative is none
-	buffers  sync.Pool // *[]byte
-	gather   []byte
+	// decodesKey and decodesValue say what is decoded at all.
+	decodesKey, decodesValue bool
+	limit                    int64     // for formats that number records; negative is none
+	buffers                  sync.Pool // *[]byte
+	gather                   []byte
 }
 
 // maxKeptBuffer is the size up to which an output buffer is used again.
@@ -31,6 +33,9 @@ func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error
 		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
 		decoders: map[string]codec.Pair{}, onDecode: o.onDecode, limit: -1,
 	}
+	// What is not shown is decoded as well where it decides about the record.
+	s.decodesKey = s.needs.Key || o.onDecode != "raw"
+	s.decodesValue = s.needs.Value || o.onDecode != "raw"
 	s.buffers.New = func() any { return new([]byte) }
 	if s.needs.Sequence {
 		s.limit = o.limit
@@ -40,10 +45,10 @@ func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error
 		if s.needs.StoredBytes {
 			choice = choice.Or(codec.Choice{Key: "raw", Value: "raw"})
 		}
-		if !s.needs.Key {
+		if !s.decodesKey {
 			choice.Key = codec.Auto
 		}
-		if !s.needs.Value {
+		if !s.decodesValue {
 			choice.Value = codec.Auto
 		}
 		pair, err := choice.Pair()
@@ -172,10 +177,10 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	key, value := &p.key, &p.value
 	*key, *value = record.Value{}, record.Value{}
 	w.scratch = w.scratch[:0]
-	if w.s.needs.Key {
+	if w.s.decodesKey {
 		*key, w.scratch = p.decoders[stream].Key.Decode(w.scratch, r.Key)
 	}
-	if w.s.needs.Value {
+	if w.s.decodesValue {
 		*value, w.scratch = p.decoders[stream].Value.Decode(w.scratch, r.Value)
 	}
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {

@@ -25,6 +25,25 @@ func inherited() []string {
 	return []string{"KCM_METADATA", "KCM_BOOTSTRAP", "KCM_CONFIG", "KCM_PROPERTIES", "NO_COLOR", "TZ"}
 }
 
+// environ is what a program that is not started by testscript sees.
+func (s *script) environ(ts *testscript.TestScript) (env []string) {
+	for _, v := range slices.Concat(s.vars, inherited()) {
+		if value := ts.Getenv(v); value != "" {
+			env = append(env, v+"="+value)
+		}
+	}
+	return env
+}
+
+func signalOf(ts *testscript.TestScript, word string) os.Signal {
+	signals := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": os.Kill}
+	sig, ok := signals[strings.TrimPrefix(word, "SIG")]
+	if !ok {
+		ts.Fatalf("%s is no signal", word)
+	}
+	return sig
+}
+
 func startBackground(ts *testscript.TestScript, s *script, args []string) {
 	name := args[0]
 	if s.running[name] != nil {
@@ -34,11 +53,7 @@ func startBackground(ts *testscript.TestScript, s *script, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, v := range slices.Concat(s.vars, inherited()) {
-		if value := ts.Getenv(v); value != "" {
-			cmd.Env = append(cmd.Env, v+"="+value)
-		}
-	}
+	cmd.Env = s.environ(ts)
 	stdout, err := os.Create(ts.MkAbs(name + ".out"))
 	ts.Check(err)
 	defer func() { _ = stdout.Close() }()
@@ -80,11 +95,8 @@ func stopBackground(ts *testscript.TestScript, s *script, args []string) {
 	if b == nil {
 		ts.Fatalf("%s does not run", name)
 	}
-	signals := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": os.Kill}
-	if sig, ok := signals[strings.TrimPrefix(word, "SIG")]; ok {
-		ts.Check(b.cmd.Process.Signal(sig))
-	} else if word != "-" {
-		ts.Fatalf("%s is no signal", word)
+	if word != "-" {
+		ts.Check(b.cmd.Process.Signal(signalOf(ts, word)))
 	}
 	select {
 	case <-b.done:

@@ -83,6 +83,7 @@ func commands() map[string]command {
 			act(c)
 		})
 	}
+	moreCommands(add)
 	return cmds
 }
 

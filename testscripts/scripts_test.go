@@ -35,7 +35,7 @@
 //	kill-cluster NAME, restart NAME end it as a power cut would, bring it back on the same port
 //	pause NAME, continue NAME       stop it from answering, let it go on
 //
-// The condition [kafka] holds on Apache Kafka.
+// and those of network_test.go. The condition [kafka] holds on Apache Kafka.
 package testscripts
 
 import (
@@ -93,6 +93,7 @@ func condition(onKafka bool) func(string) (bool, error) {
 
 // script is what the commands know of the script they stand in.
 type script struct {
+	t       testing.TB
 	rig     *kafkatest.Rig
 	prefix  string
 	own     map[string]*kafkatest.Cluster // started by the script, by name
@@ -122,7 +123,7 @@ func setup(env *testscript.Env, onKafka bool) error {
 	if !ok {
 		return fmt.Errorf("%T is no testing.TB", env.T())
 	}
-	s := &script{own: map[string]*kafkatest.Cluster{}, running: map[string]*background{}}
+	s := &script{t: t, own: map[string]*kafkatest.Cluster{}, running: map[string]*background{}}
 	if onKafka {
 		s.rig = kafkatest.Real(t, kafkatest.Options{})
 	} else {
