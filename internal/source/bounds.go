@@ -76,7 +76,7 @@ func (r *reader) ask(ctx context.Context, splits []*split) (facts, error) {
 			groups = append(groups, append(rg.command.Groups(), rg.source.Groups()...)...)
 		}
 	}
-	if r.lates {
+	if r.lates || r.again {
 		f.times = append(f.times, r.e.Started.UnixMilli())
 	}
 	slices.Sort(f.times)
@@ -141,9 +141,9 @@ func (r *reader) ranges(s *split, w Want) ranges {
 	rg.command = rg.command.OrElse(spec.Range{Start: r.e.Start})
 	switch {
 	case !s.fromEnd(rg.command.Start):
-	case r.absent[s.Topic]:
+	case s.appeared:
 		rg.command.Start = spec.Bound{Kind: spec.Start}
-	case r.lates && !r.e.Exit:
+	case (r.lates || r.again) && !r.e.Exit:
 		rg.command.Start = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
 	}
 	return rg

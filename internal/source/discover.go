@@ -15,11 +15,15 @@ import (
 // the log: later it is found by time, so that nothing written meanwhile is left out.
 const lateContact = time.Second
 
+// firstPause is how long to wait before what was not found is looked for again:
+// a topic that was just made may be unknown to some brokers for a moment.
+const firstPause = 300 * time.Millisecond
+
 // read finds the cluster's splits, starts them and looks after them until all
 // are finished. What cannot be found yet is looked for again.
 func (r *reader) read(ctx context.Context, info cluster.Info) error {
 	r.lates = time.Since(r.e.Started) > lateContact
-	since, pause := time.Now(), time.Second
+	since, pause := time.Now(), firstPause
 	missing, err := r.discover(ctx, info.ClusterID)
 	for {
 		if r.hopeless(err, since) {
@@ -37,6 +41,7 @@ func (r *reader) read(ctx context.Context, info cluster.Info) error {
 		if !r.wait(ctx, pause, searching || len(r.waiting) > 0) {
 			return ctx.Err()
 		}
+		r.again = true
 		if searching {
 			missing, err = r.discover(ctx, info.ClusterID)
 			pause = min(2*pause, 5*time.Second)
@@ -202,7 +207,9 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 			wants := slices.DeleteFunc(slices.Clone(m.wants), func(w Want) bool { return w.Committed != committed })
 			key := splitKey{m.topic.Name, p.ID, committed}
 			if len(wants) > 0 && !r.settled[key] {
-				fresh = append(fresh, newSplit(r.name, key, wants))
+				s := newSplit(r.name, key, wants)
+				s.appeared = r.absent[s.Topic] || (r.again && !r.absent[s.String()])
+				fresh = append(fresh, s)
 			}
 		}
 	}
@@ -232,10 +239,13 @@ func (r *reader) topicTrouble(ctx context.Context, m match) error {
 	if gone {
 		err = r.missingTopic(ctx, name)
 	}
-	if fault.KindOf(err) == fault.Auth || (gone && !r.e.WaitTopics) {
+	if fault.KindOf(err) == fault.Auth || (gone && !r.e.WaitTopics && r.again) {
 		r.settled[key] = true
 		r.fail(err)
 		return nil
+	}
+	if gone && !r.again {
+		return err
 	}
 	if !r.absent[name] {
 		r.absent[name] = true

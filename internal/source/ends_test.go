@@ -336,3 +336,37 @@ func TestBoundsAndSourceStops(t *testing.T) {
 		}
 	})
 }
+
+func TestPartitionsThatDoNotExistAreAFailure(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	c := rig.Cluster("east")
+	c.CreateTopic("orders", 2, nil)
+	c.Produce("orders", values("v", 1, 3)...)
+	for partition, code := range map[int32]fault.Kind{1: 0, 2: fault.Failed} {
+		r := newRun(t, []*kafkatest.Cluster{c}, stream("orders", "orders", "east")).bounded()
+		r.opts.Partition = func(p int32) bool { return p == partition }
+		_, err := r.run(t.Context())
+		if (err == nil) != (code == 0) || err != nil && fault.KindOf(err) != code {
+			t.Errorf("partition %d: %v", partition, err)
+		}
+	}
+}
+
+func TestASinkThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	c := rig.Cluster("east")
+	c.CreateTopic("orders", 1, nil)
+	c.Produce("orders", values("v", 0, 3)...)
+	r := newRun(t, []*kafkatest.Cluster{c}, stream("orders", "orders", "east"))
+	r.sink.block = make(chan struct{})
+	defer close(r.sink.block)
+	end := r.follow(t)
+	eventually(t, "the sink is reached", r.blocked)
+	began := time.Now()
+	if _, err := end(); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("ended after %s", took)
+	}
+}

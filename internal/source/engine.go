@@ -155,16 +155,19 @@ func (e *engine) written(c *Chunk, b Block, err error) {
 	if err == nil {
 		err = c.err
 	}
+	if s.done {
+		return
+	}
 	switch {
 	case err != nil:
-		s.stopped = true
+		s.stopped, s.done = true, true
 		if end, ok := errors.AsType[endRun](err); ok {
 			e.stop(placed(s, end.error))
 			return
 		}
 		s.feed.r.finished(s, placed(s, err))
 	case s.next >= s.until && !s.stopped:
-		s.stopped = true
+		s.stopped, s.done = true, true
 		s.feed.r.finished(s, nil)
 	}
 }

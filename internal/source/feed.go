@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fetch"
@@ -23,9 +22,9 @@ type feed struct {
 	splits map[fetch.Partition]*split
 	events []fetch.Event
 	gone   []fetch.Partition // finished, and to be removed from the fetcher
-	// trouble is what keeps splits from being read, by broker or partition, and
-	// since when. It belongs to the reader's goroutine.
-	trouble map[any]time.Time
+	// trouble is what keeps splits from being read, by broker or partition. It
+	// belongs to the reader's goroutine.
+	trouble map[any]trouble
 	losses  map[broker]loss
 }
 
@@ -36,7 +35,7 @@ func (r *reader) feed(ctx context.Context, committed bool) *feed {
 		return f
 	}
 	t := r.cluster.Tuning()
-	f := &feed{r: r, ctx: ctx, splits: map[fetch.Partition]*split{}, trouble: map[any]time.Time{}, losses: map[broker]loss{}}
+	f := &feed{r: r, ctx: ctx, splits: map[fetch.Partition]*split{}, trouble: map[any]trouble{}, losses: map[broker]loss{}}
 	f.Fetcher = fetch.New(fetch.Config{
 		Cluster: r.name,
 		Client:  func(role cluster.Role) (*kgo.Client, error) { return r.cluster.Client(role) },
@@ -66,6 +65,9 @@ func (f *feed) add(s *split, from int64) {
 func (f *feed) forget(s *split) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.splits[s.id] != s {
+		return // its topic was made again, and the new one is read
+	}
 	delete(f.splits, s.id)
 	f.gone = append(f.gone, s.id)
 }

@@ -27,6 +27,7 @@ type reader struct {
 	absent  map[string]bool   // topics that have been told missing
 	waiting []*split          // whose start lies ahead of the log
 	lates   bool              // contact came too late for "end" to be the log's end
+	again   bool              // this is not the first look at the cluster's topics
 
 	mu   sync.Mutex
 	open int // splits that are not finished

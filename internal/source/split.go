@@ -17,11 +17,13 @@ type split struct {
 	committed  bool
 	streams    []string
 	deliveries []delivery
+	appeared   bool         // it was not there when the run began
 	until      int64        // where it is finished; spec.Open is never
 	read       atomic.Int64 // position behind what has been fetched
 
 	// Of the writer only.
 	stopped bool  // nothing more of it may be written
+	done    bool  // its end has been told to its reader
 	next    int64 // position behind what has been written
 }
 

@@ -16,6 +16,12 @@ import (
 // the partition as its key.
 type broker int32
 
+// trouble is why splits are not read, and since when.
+type trouble struct {
+	since time.Time
+	why   string
+}
+
 // settle handles what the feeds have reported, and in a bounded run gives up
 // what has been in trouble for too long.
 func (r *reader) settle(ctx context.Context) {
@@ -28,20 +34,24 @@ func (r *reader) settle(ctx context.Context) {
 		for _, ev := range events {
 			f.handle(ev)
 		}
+		f.tellHidden(time.Now())
 		if r.e.Bounded {
 			f.giveUp(ctx)
 		}
 	}
 }
 
-// troubled reports whether a bounded run has to look at the clock.
+// troubled reports whether the reader has to look at the clock: to give up in a
+// bounded run, or to tell what was hidden.
 func (r *reader) troubled() bool {
-	if !r.e.Bounded {
-		return false
-	}
 	for _, f := range r.feeds {
-		if len(f.trouble) > 0 {
+		if r.e.Bounded && len(f.trouble) > 0 {
 			return true
+		}
+		for _, l := range f.losses {
+			if l.pending() {
+				return true
+			}
 		}
 	}
 	return false
@@ -77,23 +87,53 @@ func (f *feed) lost(ev fetch.Lost) {
 	}
 	text := fmt.Sprintf("%s: lost %s: %s; trying again", f.r.name, what, strings.TrimPrefix(err.Error(), f.r.name+": "))
 	l := Event{Kind: Lost, Text: text, Hint: fault.HintOf(err)}
-	f.trouble[id] = time.Now()
-	_, all := f.losses[everyBroker]
-	hidden := len(f.losses) > 0 && (all || id == everyBroker)
-	f.losses[id] = loss{l, !hidden}
+	f.trouble[id] = trouble{time.Now(), "no contact"}
+	_, hidden := f.losses[everyBroker]
+	if id == everyBroker {
+		hidden = f.hide()
+	}
+	f.losses[id] = loss{event: l, told: !hidden}
 	if !hidden {
 		f.r.event(l)
 	}
+}
+
+// hide keeps the losses that have not been told from being told while every
+// broker is lost. It reports whether one has been: then that is enough.
+func (f *feed) hide() (told bool) {
+	for id, l := range f.losses {
+		told = told || l.told
+		f.losses[id] = loss{event: l.event, told: l.told}
+	}
+	return told
 }
 
 // loss is a broker without contact, and whether that has been told.
 type loss struct {
 	event Event
 	told  bool
+	due   time.Time // when to be told, if it lasts that long; zero is not
+}
+
+// hiddenGrace is how long a broker's loss that was hidden by that of every
+// broker stays so: it often is back with the others.
+const hiddenGrace = 3 * time.Second
+
+func (l loss) pending() bool { return !l.told && !l.due.IsZero() }
+
+// tellHidden tells the losses that have outlasted that of every broker.
+func (f *feed) tellHidden(now time.Time) {
+	for id, l := range f.losses {
+		if l.pending() && now.After(l.due) {
+			f.losses[id] = loss{event: l.event, told: true}
+			f.r.event(l.event)
+		}
+	}
 }
 
 // back tells that a broker answers again, if its loss was told. Any broker that
-// answers ends the loss of every broker; those that are still lost are told then.
+// answers ends the loss of every broker; those that stay lost are told a little
+// later.
 func (f *feed) back(ev fetch.Back) {
 	id := broker(ev.Broker)
 	was, all := f.losses[id], f.losses[everyBroker]
@@ -105,9 +145,8 @@ func (f *feed) back(ev fetch.Back) {
 		f.tell(Back, record.Split{}, "%s: %s", f.r.name, backText(ev))
 	}
 	for other, l := range f.losses {
-		if !l.told {
-			f.losses[other] = loss{l.event, true}
-			f.r.event(l.event)
+		if !l.told && l.due.IsZero() {
+			f.losses[other] = loss{event: l.event, due: time.Now().Add(hiddenGrace)}
 		}
 	}
 }
@@ -150,7 +189,7 @@ func (f *feed) handlePartition(ev fetch.Event) {
 		f.with(ev.Partition, func(s *split) { f.missing(s) })
 	case fetch.NoLeader:
 		f.with(ev.Partition, func(s *split) {
-			f.trouble[s.id] = time.Now()
+			f.trouble[s.id] = trouble{time.Now(), "no leader"}
 			f.tell(Lost, s.Split, "%s: no leader: %v; trying again", s, f.r.cluster.Explain(ev.Err, ""))
 		})
 	case fetch.Recovered:
@@ -235,23 +274,20 @@ func (f *feed) restart(s *split) {
 }
 
 func (f *feed) missing(s *split) {
-	if f.r.e.Bounded {
-		f.abandon(s, fault.New(fault.Failed, "%s: it does not exist any more", s).On(f.r.name))
-		return
-	}
+	f.trouble[s.id] = trouble{time.Now(), "it does not exist any more"}
 	f.tell(Lost, s.Split, "%s: it does not exist any more; waiting for it", s)
 }
 
 // giveUp ends the splits that have been in trouble for longer than GiveUp.
 // Trouble with a broker is that of the splits which only it can serve.
 func (f *feed) giveUp(ctx context.Context) {
-	for key, since := range f.trouble {
-		if time.Since(since) < f.r.e.GiveUp {
+	for key, t := range f.trouble {
+		if time.Since(t.since) < f.r.e.GiveUp {
 			continue
 		}
 		delete(f.trouble, key)
 		for _, s := range f.affected(ctx, key) {
-			err := fault.New(fault.Unreachable, "%s: given up at offset %d, no contact for %s", s, s.read.Load(), f.r.e.GiveUp).On(f.r.name)
+			err := fault.New(fault.Unreachable, "%s: given up at offset %d after %s: %s", s, s.read.Load(), f.r.e.GiveUp, t.why).On(f.r.name)
 			f.abandon(s, err)
 		}
 	}

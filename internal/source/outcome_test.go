@@ -1,0 +1,45 @@
+package source
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+)
+
+func TestOutcome(t *testing.T) {
+	auth := fault.New(fault.Auth, "east: wrong password")
+	dead := fault.New(fault.Unreachable, "west: refuses the connection")
+	gone := fault.New(fault.Failed, "east/orders: no such topic")
+	refused := fault.New(fault.Refused, "east: it is another cluster")
+	for _, tt := range []struct {
+		name     string
+		clusters map[string]ClusterStats
+		kind     fault.Kind // 0: no error
+		told     bool
+		text     string
+	}{
+		{"all well", map[string]ClusterStats{"east": {Splits: 3, Records: 5}, "west": {Splits: 1}}, 0, false, ""},
+		{"nothing to read is well", map[string]ClusterStats{"east": {Splits: 1}}, 0, false, ""},
+		{"one of two dead", map[string]ClusterStats{"east": {Splits: 1}, "west": {Err: dead, Faults: 1}}, fault.Partial, false, "the result is partial: west gave none or only a part"},
+		{"a split failed after records", map[string]ClusterStats{"east": {Records: 7, Err: gone, Faults: 1}}, fault.Partial, false, "the result is partial: east gave none or only a part"},
+		{"the only one failed", map[string]ClusterStats{"east": {Err: gone, Faults: 1}}, fault.Failed, true, "east/orders: no such topic"},
+		{"both refuse", map[string]ClusterStats{"east": {Err: auth, Faults: 1}, "west": {Err: auth, Faults: 1}}, fault.Auth, false, "east, west refused access"},
+		{"both dead", map[string]ClusterStats{"east": {Err: dead, Faults: 1}, "west": {Err: dead, Faults: 1}}, fault.Unreachable, false, "east, west could not be reached"},
+		{"the only one is another cluster", map[string]ClusterStats{"east": {Err: refused, Faults: 1}}, fault.Refused, true, "east: it is another cluster"},
+		{"each in its own way", map[string]ClusterStats{"east": {Err: auth, Faults: 1}, "west": {Err: dead, Faults: 1}}, fault.Failed, false, "no cluster gave a result: east, west"},
+		{"two topics missing", map[string]ClusterStats{"east": {Err: gone, Faults: 2}}, fault.Failed, false, "east gave no result"},
+	} {
+		err := outcome(tt.clusters)
+		if (err == nil) != (tt.kind == 0) {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if err == nil {
+			continue
+		}
+		if _, told := errors.AsType[fault.Told](err); fault.KindOf(err) != tt.kind || told != tt.told || err.Error() != tt.text {
+			t.Errorf("%s: %q of kind %d, told %v; want %q, %d, %v", tt.name, err, fault.KindOf(err), told, tt.text, tt.kind, tt.told)
+		}
+	}
+}
