@@ -81,11 +81,16 @@ func (f *Fetcher) found(req *kmsg.MetadataRequest, resp *kmsg.MetadataResponse, 
 	f.lookAt = now.Add(growing(f.lookups, 2*f.cfg.timing.poll, f.cfg.timing.longest*2/5))
 }
 
-// inContact ends the loss of every broker: one has answered.
+// inContact ends the loss of every broker: one has answered. The others may be
+// back as well, so none is waited for any longer.
 func (f *Fetcher) inContact() {
-	if f.lost {
-		f.lost = false
-		f.cfg.Handler.Event(Back{Broker: -1})
+	if !f.lost {
+		return
+	}
+	f.lost = false
+	f.cfg.Handler.Event(Back{Broker: -1})
+	for _, b := range f.brokers {
+		b.retryAt, b.dirty = time.Time{}, true
 	}
 }
 
