@@ -84,7 +84,7 @@ func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 		}
 		r.lost(err)
 		select {
-		case <-time.After(wait):
+		case <-time.After(r.within(wait, since)):
 		case <-ctx.Done():
 			return info, ctx.Err()
 		}
@@ -98,6 +98,14 @@ func (r *reader) givenUp(err error) error {
 		return err
 	}
 	return fault.New(fault.Unreachable, "%s: given up after %s without contact", r.name, r.e.GiveUp).On(r.name)
+}
+
+// within shortens a wait so that a cluster is given up when it is time to.
+func (r *reader) within(wait time.Duration, since time.Time) time.Duration {
+	if r.e.Bounded || r.e.silent() {
+		return min(wait, max(0, r.e.GiveUp-time.Since(since)))
+	}
+	return wait
 }
 
 // final reports whether the cluster is given up.
