@@ -18,6 +18,7 @@ import (
 // lost, sessions are refused, brokers die, partitions are paused, removed and
 // added again and calls of Fetched block: every record comes once and in order.
 func TestNothingIsLostOrRepeatedInTrouble(t *testing.T) {
+	t.Parallel()
 	rig := kafkatest.Fake(t, kafkatest.Options{Brokers: 3})
 	c := rig.Cluster("three")
 	const partitions = 8

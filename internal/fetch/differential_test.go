@@ -148,6 +148,7 @@ func (s span) consume(t *testing.T, c *kafkatest.Cluster) map[int32][]got {
 // TestAllPartitionsOfAManyTopicAreRead has far more partitions than one request
 // asks for, on three brokers, and keeps writing to them.
 func TestAllPartitionsOfAManyTopicAreRead(t *testing.T) {
+	t.Parallel()
 	rig := kafkatest.Fake(t, kafkatest.Options{Brokers: 3})
 	c := rig.Cluster("three")
 	const n = 700

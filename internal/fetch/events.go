@@ -129,7 +129,8 @@ type Damaged struct {
 }
 
 // NoLeader says that the partition has had no leader, or one that answers
-// nothing but Err, for a while. It is tried on.
+// nothing but Err, for a while. It is tried on. It does not come for partitions
+// of a broker that is Lost.
 type NoLeader struct {
 	Partition
 	Err error

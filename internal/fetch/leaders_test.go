@@ -26,6 +26,7 @@ func fakeTopic(t *testing.T) (c *kafkatest.Cluster, topic string) {
 }
 
 func TestLeadersAreFollowed(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	r := newReader(t, c, nil)
 	p := r.from(topic, 0, 0, -1)
@@ -57,6 +58,7 @@ func TestErrorsThatPass(t *testing.T) {
 		kerr.KafkaStorageError, kerr.OffsetNotAvailable, kerr.UnknownServerError, kerr.CorruptMessage,
 	} {
 		t.Run(err.Message, func(t *testing.T) {
+			t.Parallel()
 			c, topic := fakeTopic(t)
 			fault := c.Fake().Fault(kfake.Fault{
 				Keys: []kmsg.Key{kmsg.Fetch}, Topic: topic, Partitions: []int32{0}, Err: err, Count: 2,
@@ -111,6 +113,7 @@ func TestAnErrorThatStaysIsToldOnce(t *testing.T) {
 }
 
 func TestDeniedStopsThePartitionOnly(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	c.Fake().Fault(kfake.Fault{
 		Keys: []kmsg.Key{kmsg.Fetch}, Topic: topic, Partitions: []int32{0}, Err: kerr.TopicAuthorizationFailed, Count: 1,
@@ -129,6 +132,7 @@ func TestDeniedStopsThePartitionOnly(t *testing.T) {
 }
 
 func TestMissingIsToldAndFound(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	r := newReader(t, c, nil)
 	p, q, other := Partition{topic, 2}, r.from(topic, 1, 0, -1), Partition{topic + "-later", 0}

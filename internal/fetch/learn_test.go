@@ -132,6 +132,7 @@ func (a lookedUp) response() *kmsg.MetadataResponse {
 // TestWhyAPositionIsRefused asks an embedded leader, some of whose answers are
 // faults.
 func TestWhyAPositionIsRefused(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	c.DeleteRecords(topic, 0, 4)
 	r := newReader(t, c, nil)
@@ -181,6 +182,7 @@ func TestWhyAPositionIsRefused(t *testing.T) {
 
 // TestARefusalThatCannotBeExplained yet is tried on, and told.
 func TestARefusalThatCannotBeExplained(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	fault := c.Fake().Fault(
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: topic, Partitions: []int32{0}, Err: kerr.OffsetOutOfRange, Count: -1},
@@ -198,6 +200,7 @@ func TestARefusalThatCannotBeExplained(t *testing.T) {
 
 // TestAWholeAnswerThatIsAnError is tried on after a pause.
 func TestAWholeAnswerThatIsAnError(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	var n atomic.Int32
 	c.Fake().ControlKey(int16(kmsg.Fetch), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
@@ -224,6 +227,7 @@ func TestAWholeAnswerThatIsAnError(t *testing.T) {
 
 // TestWhatStaysCorruptIsDamaged: the broker itself says so.
 func TestWhatStaysCorruptIsDamaged(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	c.Fake().Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: topic, Partitions: []int32{0}, Err: kerr.CorruptMessage, Count: -1})
 	r := newReader(t, c, nil)

@@ -179,7 +179,7 @@ func (f *Fetcher) place(p *part) {
 	}
 	f.unplace(p)
 	b := f.broker(id)
-	p.on = b
+	p.on, p.last = b, b
 	b.bulk[p] = struct{}{}
 	b.dirty = true
 	f.homeless--
@@ -225,9 +225,10 @@ func (f *Fetcher) toLeader(p *part, now time.Time) {
 	f.place(p)
 }
 
-// troubled notes that p can't be read, and tells it once that has lasted.
+// troubled notes that p can't be read, and tells it once that has lasted. While
+// its broker is lost, and told to be, it goes without saying.
 func (f *Fetcher) troubled(p *part, now time.Time, err error) {
-	if p.since.IsZero() {
+	if p.since.IsZero() || p.last != nil && p.last.lost {
 		p.since = now
 	}
 	if p.told != "" || now.Sub(p.since) < f.cfg.timing.trouble {

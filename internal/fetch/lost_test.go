@@ -35,6 +35,7 @@ func TestADeadBrokerIsLostAndBack(t *testing.T) {
 		"paused": {(*kafkatest.Cluster).Pause, (*kafkatest.Cluster).Continue},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c, topic := twoLeaders(t)
 			r := newReader(t, c, nil)
 			p, q := r.from(topic, 0, 0, -1), r.from(topic, 1, 0, -1)
@@ -84,6 +85,7 @@ func producer(c *kafkatest.Cluster) func(topic string, records ...kafkatest.Reco
 }
 
 func TestALostBrokerWhosePartitionsMoveIsNotMissed(t *testing.T) {
+	t.Parallel()
 	c, topic := twoLeaders(t)
 	r := newReader(t, c, nil)
 	p, q := r.from(topic, 0, 0, -1), r.from(topic, 1, 0, -1)
@@ -101,6 +103,7 @@ func TestALostBrokerWhosePartitionsMoveIsNotMissed(t *testing.T) {
 
 // TestOneFailureIsNoLoss cuts single answers off and wants silence.
 func TestOneFailureIsNoLoss(t *testing.T) {
+	t.Parallel()
 	c, topic := twoLeaders(t)
 	r := newReader(t, c, nil)
 	p := r.from(topic, 0, 0, -1)
@@ -123,6 +126,7 @@ func TestOneFailureIsNoLoss(t *testing.T) {
 // TestASlowAnswerIsNoLoss holds answers back for longer than a request may stay
 // unanswered, while the broker answers pings.
 func TestASlowAnswerIsNoLoss(t *testing.T) {
+	t.Parallel()
 	c, topic := twoLeaders(t)
 	slept := make(chan struct{})
 	c.Fake().ControlKey(int16(kmsg.Fetch), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
@@ -141,6 +145,7 @@ func TestASlowAnswerIsNoLoss(t *testing.T) {
 }
 
 func TestADeadClusterIsLostAndBack(t *testing.T) {
+	t.Parallel()
 	rig := kafkatest.Fake(t, kafkatest.Options{})
 	c := rig.Cluster("one")
 	topic := rig.Name("t")
@@ -160,6 +165,7 @@ func TestADeadClusterIsLostAndBack(t *testing.T) {
 }
 
 func TestAClientThatCannotBeMadeIsALoss(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	var made atomic.Int32
 	want := errors.New("no key")
@@ -187,6 +193,7 @@ func nodeOf(c *kafkatest.Cluster, node, id int32, topic string) *kfake.FaultHand
 }
 
 func TestThePreferredReplicaIsReadFrom(t *testing.T) {
+	t.Parallel()
 	c, topic := twoLeaders(t)
 	c.Fake().SetFollowers(topic, 0, []int32{0})
 	var racks []string
@@ -247,6 +254,7 @@ func (r *reader) replicaOf(p Partition) int32 {
 }
 
 func TestADeadPreferredReplicaIsLeft(t *testing.T) {
+	t.Parallel()
 	c, topic := twoLeaders(t)
 	c.Fake().SetFollowers(topic, 0, []int32{0})
 	answerFetch(c, 0, func(rp *kmsg.FetchResponseTopicPartition) { rp.PreferredReadReplica = 0 })
@@ -293,6 +301,7 @@ func TestAThrottledAnswerIsObeyed(t *testing.T) {
 // TestTheBulkClientIsClosed when all are at their ends, and made anew when one
 // falls behind.
 func TestTheBulkClientIsClosed(t *testing.T) {
+	t.Parallel()
 	c, topic := twoLeaders(t)
 	var made atomic.Int32
 	r := newReader(t, c, func(_ *reader, cfg *Config) {
@@ -321,5 +330,35 @@ func TestTheBulkClientIsClosed(t *testing.T) {
 	r.waitRecords(q, 10)
 	if n := made.Load(); n != 2 {
 		t.Errorf("%d bulk clients were made, want 2", n)
+	}
+}
+
+// TestAnOutageOfAllBrokers in the middle of a tail loses nothing.
+func TestAnOutageOfAllBrokers(t *testing.T) {
+	t.Parallel()
+	c, topic := twoLeaders(t)
+	r := newReader(t, c, nil)
+	p, q := r.from(topic, 0, 0, -1), r.from(topic, 1, 0, -1)
+	r.waitRecords(p, 10)
+	r.waitRecords(q, 10)
+	for node := range int32(3) {
+		c.Kill9(node)
+	}
+	r.until("no broker to answer look-ups", func() bool {
+		return slices.ContainsFunc(events[Lost](r), func(e Lost) bool { return e.Broker == -1 })
+	})
+	r.until("both leaders to be lost", func() bool { return len(events[Lost](r)) == 3 })
+	begun := time.Now()
+	r.until("a while", func() bool { return time.Since(begun) > 2*time.Second })
+	for node := range int32(3) {
+		c.Restart(node)
+	}
+	c.Produce(topic, numbered(0, 10, 5)...)
+	c.Produce(topic, numbered(1, 10, 5)...)
+	checkNumbered(t, r.waitRecords(p, 15), 0, 15)
+	checkNumbered(t, r.waitRecords(q, 15), 0, 15)
+	r.until("all to be back", func() bool { return len(events[Back](r)) == 3 })
+	if len(events[Lost](r)) != 3 || len(events[NoLeader](r)) > 0 {
+		t.Errorf("told %+v", r.told())
 	}
 }

@@ -97,6 +97,7 @@ func TestABlockedPartitionHoldsUpNoOther(t *testing.T) {
 // TestTheBudgetBoundsWhatIsNotReleased keeps all data: fetching stops near the
 // budget, and goes on when it is released.
 func TestTheBudgetBoundsWhatIsNotReleased(t *testing.T) {
+	t.Parallel()
 	rig := kafkatest.Fake(t, kafkatest.Options{Brokers: 3})
 	c := rig.Cluster("three")
 	topic := rig.Name("t")
@@ -231,6 +232,7 @@ func TestAnAnswerTooLargeToReceive(t *testing.T) {
 // TestAnAnswerThatTakesTooLong is the same with a read time-out, from a broker
 // that answers everything else.
 func TestAnAnswerThatTakesTooLong(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	c.MoveLeader(topic, 0, 1)
 	c.MoveLeader(topic, 1, 1)
@@ -262,6 +264,7 @@ func TestAnAnswerThatTakesTooLong(t *testing.T) {
 }
 
 func TestADamagedBatchStopsItsPartition(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	good := batchtest.New(batchtest.Record{Offset: 10, Value: []byte("good")}).Bytes()
 	bad := batchtest.New(batchtest.Record{Offset: 11, Value: []byte("bad")}).Bytes()
@@ -287,6 +290,7 @@ func TestADamagedBatchStopsItsPartition(t *testing.T) {
 // TestAPieceOfABatch is asked for again alone, and given up if that gives no
 // more.
 func TestAPieceOfABatch(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	whole := batchtest.New(batchtest.Record{Offset: 10, Value: bytes.Repeat([]byte("x"), 500)}).Bytes()
 	r := newReader(t, c, nil)
@@ -320,4 +324,30 @@ func TestReadBatches(t *testing.T) {
 	if o.next != 22 || len(o.batches) != 0 || o.held() != 0 || !o.news() {
 		t.Errorf("a marker: next %d, %d batches, %d bytes", o.next, len(o.batches), o.held())
 	}
+}
+
+// FuzzReadBatches: whatever an answer holds, the position only grows and what is
+// kept is whole.
+func FuzzReadBatches(f *testing.F) {
+	rec := func(offset int64) batchtest.Record { return batchtest.Record{Offset: offset, Value: []byte("v")} }
+	good := batchtest.New(rec(5), rec(9)).Bytes()
+	f.Add(good, int64(5))
+	f.Add(append(bytes.Clone(good), batchtest.Marker(10, 5, 0, false)...), int64(7))
+	f.Add(good[:40], int64(0))
+	f.Add(batchtest.Message(1, rec(3)), int64(3))
+	f.Fuzz(func(t *testing.T, b []byte, from int64) {
+		o := &outcome{w: &want{p: newPart(Partition{"t", 0}, Position{}, -1), at: Position{Offset: from}}, next: from, bytes: len(b)}
+		o.readBatches(b, batch.NewFilter(nil))
+		next, bytes := from, 0
+		for _, raw := range o.batches {
+			h, err := raw.Head()
+			if err != nil || raw.Check() != nil || h.Next() <= next {
+				t.Fatalf("kept a batch that ends at %d, behind %d: %v", h.Next(), next, err)
+			}
+			next, bytes = h.Next(), bytes+len(raw)
+		}
+		if o.next < next || bytes > len(b) || o.held() > len(b) {
+			t.Fatalf("next is %d after %d, %d bytes of %d", o.next, next, bytes, len(b))
+		}
+	})
 }

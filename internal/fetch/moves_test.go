@@ -14,6 +14,7 @@ import (
 
 // TestRemoveWaitsForARunningCall and nothing comes after it.
 func TestRemoveWaitsForARunningCall(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	began, blocked := make(chan struct{}), make(chan struct{})
 	var running, after atomic.Bool
@@ -66,6 +67,7 @@ func TestRemoveWaitsForARunningCall(t *testing.T) {
 // TestAddMoves begins anew with a partition that is being read, while a call of
 // Fetched runs: that call ends before the next begins.
 func TestAddMoves(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	began, blocked := make(chan struct{}), make(chan struct{})
 	first := sync.OnceFunc(func() { close(began) })
@@ -102,6 +104,7 @@ func TestAddMoves(t *testing.T) {
 }
 
 func TestAnEndThatIsReachedAlready(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	r := newReader(t, c, nil)
 	p := r.from(topic, 0, 10, 10)
@@ -121,6 +124,7 @@ func TestAnEndThatIsReachedAlready(t *testing.T) {
 
 // TestATopicIDThatIsAnother: a position of a topic that is gone is not used.
 func TestATopicIDThatIsAnother(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	r := newReader(t, c, nil)
 	p := Partition{topic, 0}
@@ -235,6 +239,7 @@ func TestNameless(t *testing.T) {
 
 // TestACallThatHangsDoesNotHoldUpTheEnd and what comes after it is dropped.
 func TestACallThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	began, blocked := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32

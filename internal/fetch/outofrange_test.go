@@ -113,6 +113,7 @@ func TestAnUnknownEpochIsDropped(t *testing.T) {
 // TestDivergingEpochIsTruncated has the answer of a leader that was elected
 // although it had missed records; Apache Kafka gives it only then.
 func TestDivergingEpochIsTruncated(t *testing.T) {
+	t.Parallel()
 	c, topic := fakeTopic(t)
 	r := newReader(t, c, nil)
 	p := r.from(topic, 0, 0, -1)

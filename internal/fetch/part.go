@@ -32,6 +32,7 @@ type part struct {
 	checking bool    // it is being found out why its position is refused
 
 	on           *broker // who is asked; nil while looking
+	last         *broker // who was asked last
 	joined       bool    // it is in on's session
 	leader       int32   // -1 is unknown
 	epoch        int32   // of the leader; -1 is unknown

@@ -90,6 +90,7 @@ func describe(req *kmsg.FetchRequest) string {
 func TestSessionErrorsOpenANewSession(t *testing.T) {
 	for _, err := range []*kerr.Error{kerr.FetchSessionIDNotFound, kerr.InvalidFetchSessionEpoch, kerr.FetchSessionTopicIDError} {
 		t.Run(err.Message, func(t *testing.T) {
+			t.Parallel()
 			testSession(t, nil, func(c *kafkatest.Cluster, hit func()) {
 				c.Fake().ControlKey(int16(kmsg.Fetch), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
 					req := kreq.(*kmsg.FetchRequest)
@@ -107,6 +108,7 @@ func TestSessionErrorsOpenANewSession(t *testing.T) {
 }
 
 func TestALostAnswerOpensANewSession(t *testing.T) {
+	t.Parallel()
 	testSession(t, nil, func(c *kafkatest.Cluster, hit func()) {
 		c.Fake().ControlKey(int16(kmsg.Fetch), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
 			if kreq.(*kmsg.FetchRequest).SessionEpoch < 1 {
@@ -123,6 +125,7 @@ func TestALostAnswerOpensANewSession(t *testing.T) {
 func TestOldVersionsOfFetch(t *testing.T) {
 	for name, v := range map[string]*kversion.Versions{"v12": kversion.V3_0_0(), "v11": kversion.V2_3_0(), "v6": kversion.V1_0_0()} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			testSession(t, []kfake.Opt{kfake.MaxVersions(v)}, func(_ *kafkatest.Cluster, hit func()) { hit() })
 		})
 	}
@@ -208,6 +211,7 @@ func (r *reader) requests() int {
 
 // TestTheSessionIsClosed when nothing is left in it, and when Run ends.
 func TestTheSessionIsClosed(t *testing.T) {
+	t.Parallel()
 	rig := kafkatest.Fake(t, kafkatest.Options{})
 	c := rig.Cluster("one")
 	topic := rig.Name("t")
