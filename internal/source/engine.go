@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	defaultMemory   = 12 << 20
-	defaultMaxBatch = 512 << 20
+	defaultMemory    = 12 << 20
+	memoryPerCluster = 1 << 20 // so that the long polls of many do not starve each other
+	defaultMaxBatch  = 512 << 20
 )
 
 // engine is one run.
@@ -87,7 +88,7 @@ const writeGrace = 2 * time.Second
 
 func newEngine(o Options) *engine {
 	if o.Memory == 0 {
-		o.Memory = defaultMemory
+		o.Memory = defaultMemory + memoryPerCluster*int64(len(o.Clusters))
 	}
 	if o.MaxBatch == 0 {
 		o.MaxBatch = defaultMaxBatch

@@ -35,7 +35,7 @@ type Options struct {
 	FailFast   bool          // the first cluster that cannot be reached ends the run
 	OnGap      GapPolicy     // what to do when the log no longer has a position
 	GiveUp     time.Duration // how long a cluster may give no contact
-	Memory     int64         // bytes of batches on their way, over all clusters; 0 is 32 MiB
+	Memory     int64         // bytes of batches on their way, over all clusters; 0 is 12 MiB and 1 MiB for each
 	MaxBatch   int64         // bytes of a decompressed batch; 0 is 512 MiB
 	Pool       *batch.Pool   // of decompressed batches; nil makes one
 	Started    time.Time     // when this run began
