@@ -116,15 +116,26 @@ func tell(env *Env, cmd *cobra.Command, args []string, err error) {
 }
 
 func errorFields(err error) []Field {
-	var cluster any
-	if e, ok := errors.AsType[*fault.Error](err); ok && e.Cluster != "" {
-		cluster = e.Cluster
-	}
-	fields := []Field{{"error", err.Error()}, {"code", fault.Code(err)}, {"cluster", cluster}}
+	fields := []Field{{"error", err.Error()}, {"code", fault.Code(err)}, {"cluster", optional(clusterOf(err))}}
 	if hint := fault.HintOf(err); hint != "" {
 		fields = append(fields, Field{"hint", hint})
 	}
 	return fields
+}
+
+// clusterOf returns the cluster of the first error in err's chain that names one.
+func clusterOf(err error) string {
+	for err != nil {
+		e, ok := errors.AsType[*fault.Error](err)
+		if !ok {
+			return ""
+		}
+		if e.Cluster != "" {
+			return e.Cluster
+		}
+		err = e.Err
+	}
+	return ""
 }
 
 // joinWords lists words for a sentence: "a, b or c".
