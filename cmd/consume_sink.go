@@ -175,13 +175,12 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	}
 	w := p.w
 	key, value := &p.key, &p.value
-	*key, *value = record.Value{}, record.Value{}
 	w.scratch = w.scratch[:0]
 	if w.s.decodesKey {
-		*key, w.scratch = p.decoders[stream].Key.Decode(w.scratch, r.Key)
+		w.scratch = p.decoders[stream].Key.Decode(key, w.scratch, r.Key)
 	}
 	if w.s.decodesValue {
-		*value, w.scratch = p.decoders[stream].Value.Decode(w.scratch, r.Value)
+		w.scratch = p.decoders[stream].Value.Decode(value, w.scratch, r.Value)
 	}
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil

@@ -13,13 +13,13 @@ import (
 // Decoder decodes stored keys or values. It is safe for use by several
 // goroutines at once.
 //
-// Decode of nil is a Value of kind Null. It may append to dst, and returns dst
-// for the next call: the Value's bytes are a part of raw or of dst, so they
-// live as long as both do. When raw is not what the decoder expects, the
-// Value holds raw itself (kind Text or Binary) and its Err says why; bytes
-// left over behind a decoded value are such an error.
+// Decode sets every field of *v; nil gives a Value of kind Null. It may append
+// to dst, and returns dst for the next call: the Value's bytes are a part of
+// raw or of dst, so they live as long as both do. When raw is not what the
+// decoder expects, the Value holds raw itself (kind Text or Binary) and its Err
+// says why; bytes left over behind a decoded value are such an error.
 type Decoder interface {
-	Decode(dst, raw []byte) (record.Value, []byte)
+	Decode(v *record.Value, dst, raw []byte) []byte
 }
 
 // Auto is the name of the decoder that is used where none is chosen.
@@ -30,44 +30,46 @@ const Auto = "auto"
 type decodeFunc func(dst, raw []byte) (record.Value, []byte)
 
 // Decode implements Decoder.
-func (f decodeFunc) Decode(dst, raw []byte) (record.Value, []byte) {
+func (f decodeFunc) Decode(v *record.Value, dst, raw []byte) []byte {
 	if raw == nil {
-		return record.Value{}, dst
+		*v = record.Value{}
+		return dst
 	}
-	v, grown := f(dst, raw)
-	if v.Err != nil {
-		stored := plain(raw)
-		stored.Err = v.Err
-		return stored, dst
+	grown := dst
+	if *v, grown = f(dst, raw); v.Err != nil {
+		err := v.Err
+		*v = plain(raw)
+		v.Err = err
+		return dst
 	}
-	return v, grown
+	return grown
 }
 
 // decoders is ordered as messages list it; synonyms follow their name.
 var decoders = []struct {
 	name     string
 	synonyms []string
-	decode   decodeFunc
+	decode   Decoder
 }{
-	{Auto, nil, decodeAuto},
-	{"raw", []string{"bytes"}, decodeRaw},
-	{"string", []string{"str", "text"}, decodeString},
-	{"json", nil, decodeJSON},
-	{"hex", nil, decodeHex},
-	{"base64", nil, decodeBase64},
-	{"msgpack", []string{"messagepack"}, decodeMsgpack},
-	{"cbor", nil, decodeCBOR},
-	{"uuid", nil, decodeUUID},
-	{"int8", nil, decodeInt(1)},
-	{"int16", []string{"short"}, decodeInt(2)},
-	{"int32", []string{"int", "integer"}, decodeInt(4)},
-	{"int64", []string{"long"}, decodeInt(8)},
-	{"uint8", nil, decodeUint(1)},
-	{"uint16", nil, decodeUint(2)},
-	{"uint32", nil, decodeUint(4)},
-	{"uint64", nil, decodeUint(8)},
-	{"float32", []string{"float"}, decodeFloat32},
-	{"float64", []string{"double"}, decodeFloat64},
+	{Auto, nil, auto{}},
+	{"raw", []string{"bytes"}, decodeFunc(decodeRaw)},
+	{"string", []string{"str", "text"}, decodeFunc(decodeString)},
+	{"json", nil, decodeFunc(decodeJSON)},
+	{"hex", nil, decodeFunc(decodeHex)},
+	{"base64", nil, decodeFunc(decodeBase64)},
+	{"msgpack", []string{"messagepack"}, decodeFunc(decodeMsgpack)},
+	{"cbor", nil, decodeFunc(decodeCBOR)},
+	{"uuid", nil, decodeFunc(decodeUUID)},
+	{"int8", nil, decodeFunc(decodeInt(1))},
+	{"int16", []string{"short"}, decodeFunc(decodeInt(2))},
+	{"int32", []string{"int", "integer"}, decodeFunc(decodeInt(4))},
+	{"int64", []string{"long"}, decodeFunc(decodeInt(8))},
+	{"uint8", nil, decodeFunc(decodeUint(1))},
+	{"uint16", nil, decodeFunc(decodeUint(2))},
+	{"uint32", nil, decodeFunc(decodeUint(4))},
+	{"uint64", nil, decodeFunc(decodeUint(8))},
+	{"float32", []string{"float"}, decodeFunc(decodeFloat32)},
+	{"float64", []string{"double"}, decodeFunc(decodeFloat64)},
 }
 
 // schemaDecoders need a schema from a registry or a file.

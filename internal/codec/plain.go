@@ -34,15 +34,33 @@ func decodeString(dst, raw []byte) (record.Value, []byte) {
 	return record.Value{Kind: record.Text, Bytes: raw}, dst
 }
 
-// decodeAuto embeds JSON objects and arrays only: a lone number or word is more
-// often a text that happens to look like JSON.
-func decodeAuto(dst, raw []byte) (record.Value, []byte) {
+// auto embeds JSON objects and arrays only: a lone number or word is more often
+// a text that happens to look like JSON. It sees every key and value that nobody
+// says more about, so it fills the Value in place.
+type auto struct{}
+
+// Decode implements Decoder.
+func (auto) Decode(v *record.Value, dst, raw []byte) []byte {
+	v.Kind, v.Bytes, v.SchemaID, v.Err = record.Null, raw, "", nil
+	if raw == nil {
+		return dst
+	}
 	if first := firstByte(raw); first == '{' || first == '[' {
 		if ok, spaced := ValidJSON(raw); ok {
-			return embed(dst, raw, spaced)
+			v.Kind = record.JSON
+			if spaced {
+				start := len(dst)
+				dst = CompactJSON(dst, raw)
+				v.Bytes = dst[start:]
+			}
+			return dst
 		}
 	}
-	return plain(raw), dst
+	v.Kind = record.Binary
+	if utf8.Valid(raw) {
+		v.Kind = record.Text
+	}
+	return dst
 }
 
 // decodeJSON embeds any JSON value.

@@ -62,16 +62,16 @@ func TestEncodersRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _ := d.Decode(nil, raw)
+			got, _ := decoded(d, nil, raw)
 			if got.Err != nil || got.Kind != record.JSON || !bytes.Equal(canonical(t, got.Bytes), canonical(t, want)) {
 				t.Fatalf("%s: %s, error %v, want %s", name, got.Bytes, got.Err, want)
 			}
 			for n := range raw {
-				if cut, _ := d.Decode(nil, raw[:n]); cut.Err == nil {
+				if cut, _ := decoded(d, nil, raw[:n]); cut.Err == nil {
 					t.Fatalf("%s: %x is cut but decodes to %s", name, raw[:n], cut.Bytes)
 				}
 			}
-			if more, _ := d.Decode(nil, append(slices.Clip(raw), 0)); more.Err == nil {
+			if more, _ := decoded(d, nil, append(slices.Clip(raw), 0)); more.Err == nil {
 				t.Fatalf("%s: a byte is left over but it decodes to %s", name, more.Bytes)
 			}
 		}

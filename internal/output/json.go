@@ -32,9 +32,9 @@ type jsonSplit struct{ prefix []byte } // up to the offset
 // Append implements SplitFormat.
 func (f *jsonSplit) Append(dst []byte, rec *record.Record, key, value *record.Value) []byte {
 	dst = append(dst, f.prefix...)
-	dst = strconv.AppendInt(dst, rec.Offset, 10)
+	dst = appendDecimal(dst, rec.Offset)
 	dst = append(dst, `,"timestamp":`...)
-	dst = strconv.AppendInt(dst, rec.Timestamp, 10)
+	dst = appendDecimal(dst, rec.Timestamp)
 	if rec.TimestampType == record.LogAppendTime {
 		dst = append(dst, `,"timestamp_type":"append","key":`...)
 	} else {

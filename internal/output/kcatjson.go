@@ -25,13 +25,13 @@ type kcatSplit struct{ prefix []byte }
 // Append implements SplitFormat.
 func (f *kcatSplit) Append(dst []byte, rec *record.Record, key, value *record.Value) []byte {
 	dst = append(dst, f.prefix...)
-	dst = strconv.AppendInt(dst, rec.Offset, 10)
+	dst = appendDecimal(dst, rec.Offset)
 	if rec.TimestampType == record.LogAppendTime {
 		dst = append(dst, `,"tstype":"logappend","ts":`...)
 	} else {
 		dst = append(dst, `,"tstype":"create","ts":`...)
 	}
-	dst = strconv.AppendInt(dst, rec.Timestamp, 10)
+	dst = appendDecimal(dst, rec.Timestamp)
 	if rec.Headers.Count > 0 {
 		dst = appendKcatHeaders(dst, rec.Headers)
 	}

@@ -134,11 +134,11 @@ func (s *textSplit) Append(dst []byte, rec *record.Record, key, value *record.Va
 		dst = append(dst, part.before...)
 		switch part.field {
 		case "offset":
-			dst = strconv.AppendInt(dst, rec.Offset, 10)
+			dst = appendDecimal(dst, rec.Offset)
 		case "time":
 			dst = f.appendTime(dst, rec.Timestamp)
 		case "timestamp":
-			dst = strconv.AppendInt(dst, rec.Timestamp, 10)
+			dst = appendDecimal(dst, rec.Timestamp)
 		case "key":
 			dst = append(dst, f.palette.key.on...)
 			dst = f.appendValue(dst, key)
