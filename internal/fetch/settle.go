@@ -33,7 +33,7 @@ func (f *Fetcher) land(fl *flight, resp *kmsg.FetchResponse, outs []*outcome, er
 	}
 	f.answered(b)
 	b.most = min(b.most*2, int(f.cfg.MaxBytes))
-	b.throttled = now.Add(time.Duration(resp.ThrottleMillis) * time.Millisecond)
+	b.throttled = later(b.throttled, now.Add(time.Duration(resp.ThrottleMillis)*time.Millisecond))
 	if fl.closes {
 		return
 	}
