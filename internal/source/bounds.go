@@ -37,29 +37,21 @@ func (r *reader) start(ctx context.Context, fresh []*split) (missing []error, er
 	if err != nil {
 		return nil, err
 	}
+	var lacks []lacking
 	for _, s := range fresh {
-		if err := f.trouble(s); err != nil {
-			if fault.KindOf(err) != fault.Auth {
-				missing = append(missing, r.waitsFor(s, err))
-				continue
-			}
-			r.settled[s.key()] = true
-			r.fail(err)
+		err := f.trouble(s)
+		if err != nil && fault.KindOf(err) != fault.Auth {
+			lacks = lack(lacks, s, err)
 			continue
 		}
 		r.settled[s.key()] = true
+		if err != nil {
+			r.fail(err)
+			continue
+		}
 		r.begin(ctx, s, f)
 	}
-	return missing, nil
-}
-
-// waitsFor tells, once, that a split cannot be started yet.
-func (r *reader) waitsFor(s *split, err error) error {
-	if !r.absent[s.String()] {
-		r.absent[s.String()] = true
-		r.event(Event{Kind: Note, Split: s.Split, Text: err.Error() + "; trying again", Hint: fault.HintOf(err)})
-	}
-	return err
+	return r.waitsFor(lacks), nil
 }
 
 // ask looks up everything that the ranges of splits need, in as few requests as

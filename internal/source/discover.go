@@ -8,6 +8,7 @@ import (
 
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
@@ -80,11 +81,22 @@ func (r *reader) wait(ctx context.Context, pause time.Duration, retry bool) bool
 	return true
 }
 
-// giveUp ends what a bounded run has looked for in vain.
+// giveUp ends what a bounded run has looked for in vain. A reason that was told
+// when the search began is not told again.
 func (r *reader) giveUp(missing []error) {
 	for _, err := range missing {
+		if r.noted[err.Error()] {
+			place, _, _ := strings.Cut(err.Error(), ": ")
+			err = fault.New(fault.KindOf(err), "%s: given up after %s", place, r.e.GiveUp).On(r.name)
+		}
 		r.fail(err)
 	}
+}
+
+// note tells what is missing, and that it is looked for again.
+func (r *reader) note(s record.Split, err error, again string) {
+	r.noted[err.Error()] = true
+	r.event(Event{Kind: Note, Split: s, Text: err.Error() + again, Hint: fault.HintOf(err)})
 }
 
 // discover looks every wanted topic up and starts the splits that are not under
@@ -249,7 +261,7 @@ func (r *reader) topicTrouble(ctx context.Context, m match) error {
 	}
 	if !r.absent[name] {
 		r.absent[name] = true
-		r.event(Event{Kind: Note, Text: err.Error() + "; waiting for it", Hint: fault.HintOf(err)})
+		r.note(record.Split{}, err, "; waiting for it")
 	}
 	return err
 }
@@ -279,7 +291,7 @@ func (r *reader) unmatched(found []match) (missing []error) {
 			}
 			if !r.absent[t.String()] {
 				r.absent[t.String()] = true
-				r.event(Event{Kind: Note, Text: err.Error() + "; waiting for one"})
+				r.note(record.Split{}, err, "; waiting for one")
 			}
 			missing = append(missing, err)
 		}

@@ -24,13 +24,15 @@ type reader struct {
 	wake    chan struct{}  // capacity 1: something has changed
 
 	settled map[splitKey]bool // splits that are under way, finished or failed
-	absent  map[string]bool   // topics that have been told missing
+	absent  map[string]bool   // topics and splits that have been told missing
+	noted   map[string]bool   // reasons that have been told while looking again
 	waiting []*split          // whose start lies ahead of the log
 	lates   bool              // contact came too late for "end" to be the log's end
 	again   bool              // this is not the first look at the cluster's topics
 
-	mu   sync.Mutex
-	open int // splits that are not finished
+	mu      sync.Mutex
+	open    int             // splits that are not finished
+	reasons map[string]bool // for which something failed
 }
 
 // splitKey tells splits of one cluster apart: one partition is read twice if two
@@ -44,7 +46,7 @@ type splitKey struct {
 func newReader(e *engine, name string, c *cluster.Cluster) *reader {
 	return &reader{
 		e: e, name: name, cluster: c, feeds: map[bool]*feed{}, wake: make(chan struct{}, 1),
-		settled: map[splitKey]bool{}, absent: map[string]bool{},
+		settled: map[splitKey]bool{}, absent: map[string]bool{}, noted: map[string]bool{}, reasons: map[string]bool{},
 	}
 }
 
@@ -138,8 +140,12 @@ func (r *reader) event(ev Event) {
 }
 
 // fail tells why the cluster, or a part of it, gives no full result and keeps
-// the first such reason for the end of the run.
+// the first such reason for the end of the run. A reason that has been told is
+// not told again: it often is that of many splits.
 func (r *reader) fail(err error) {
+	if !r.first(err.Error()) {
+		return
+	}
 	r.event(Event{Kind: Failed, Text: err.Error(), Hint: fault.HintOf(err)})
 	r.e.account(r.name, func(st *ClusterStats) {
 		st.Faults++
@@ -147,6 +153,17 @@ func (r *reader) fail(err error) {
 			st.Err = err
 		}
 	})
+}
+
+// first reports whether a reason is a new one.
+func (r *reader) first(reason string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reasons[reason] {
+		return false
+	}
+	r.reasons[reason] = true
+	return true
 }
 
 // finished is called by the writer when a split has been written to its end, or

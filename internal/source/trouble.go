@@ -286,10 +286,24 @@ func (f *feed) giveUp(ctx context.Context) {
 			continue
 		}
 		delete(f.trouble, key)
-		for _, s := range f.affected(ctx, key) {
-			err := fault.New(fault.Unreachable, "%s: given up at offset %d after %s: %s", s, s.read.Load(), f.r.e.GiveUp, t.why).On(f.r.name)
-			f.abandon(s, err)
+		for _, splits := range byTopic(f.affected(ctx, key)) {
+			f.abandonAll(splits, t.why)
 		}
+	}
+}
+
+// abandonAll gives up splits of one topic, which is told of each or, if they are
+// many, of all together.
+func (f *feed) abandonAll(splits []*split, why string) {
+	var err error
+	for _, s := range splits {
+		switch {
+		case len(splits) <= mostNamed:
+			err = fault.New(fault.Unreachable, "%s: given up at offset %d after %s: %s", s, s.read.Load(), f.r.e.GiveUp, why).On(f.r.name)
+		case err == nil:
+			err = fault.New(fault.Unreachable, "%s: given up after %s: %s", placeOf(splits), f.r.e.GiveUp, why).On(f.r.name)
+		}
+		f.abandon(s, err)
 	}
 }
 
