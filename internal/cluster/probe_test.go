@@ -326,7 +326,7 @@ func TestConnectSASL(t *testing.T) {
 }
 
 func TestConnectAdvertised(t *testing.T) {
-	const hint = "check advertised.listeners of the brokers, or use the listener that is meant for this network"
+	const advice = "check advertised.listeners of the brokers, or use the listener that is meant for this network"
 	at := func(addr string, id int32) Broker {
 		host, port, _ := net.SplitHostPort(addr)
 		n, _ := strconv.Atoi(port)
@@ -339,19 +339,19 @@ func TestConnectAdvertised(t *testing.T) {
 			"no such name", serving(&broker{id: "c1", advertise: []Broker{at("no-such-host.invalid:9092", 1)}}),
 			Config{},
 			fault.Unreachable,
-			"east: connected to X, but broker 1 advertises no-such-host.invalid:9092, which cannot be reached: its host name does not resolve", hint,
+			"east: connected to X, but broker 1 advertises no-such-host.invalid:9092, which cannot be reached: its host name does not resolve", advice,
 		},
 		{
 			"refused", serving(&broker{id: "c1", advertise: []Broker{at(refused, 7)}}),
 			Config{},
 			fault.Unreachable,
-			"east: connected to X, but broker 7 advertises " + refused + ", which refuses the connection", hint,
+			"east: connected to X, but broker 7 advertises " + refused + ", which refuses the connection", "is broker 7 running; if it is, " + advice,
 		},
 		{
 			"blackhole", serving(&broker{id: "c1", advertise: []Broker{at(hole, 2)}}),
 			Config{},
 			fault.Unreachable,
-			"east: connected to X, but broker 2 advertises " + hole + ", which cannot be reached: the connection attempt is not answered", hint,
+			"east: connected to X, but broker 2 advertises " + hole + ", which cannot be reached: the connection attempt is not answered", advice,
 		},
 		{
 			"another cluster", serving(&broker{id: "c1"}),

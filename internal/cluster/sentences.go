@@ -259,6 +259,9 @@ func asUser(l *login) string {
 // advertised: the entrance works, what it advertises does not.
 func (s sentences) advertised(via string, b Broker, err error) *fault.Error {
 	what, _ := dialTrouble(b.Addr(), err)
-	return s.unreachable(err, "connected to %s, but broker %d advertises %s, which %s", via, b.ID, b.Addr(), what).
-		WithHint("check advertised.listeners of the brokers, or use the listener that is meant for this network")
+	hint := "check advertised.listeners of the brokers, or use the listener that is meant for this network"
+	if errors.Is(err, errRefused) {
+		hint = fmt.Sprintf("is broker %d running; if it is, %s", b.ID, hint)
+	}
+	return s.unreachable(err, "connected to %s, but broker %d advertises %s, which %s", via, b.ID, b.Addr(), what).WithHint("%s", hint)
 }
