@@ -135,7 +135,7 @@ func partial(failed []error, doc document) error {
 	}
 	kind := fault.KindOf(failed[0])
 	same := !slices.ContainsFunc(failed, func(err error) bool { return fault.KindOf(err) != kind })
-	if a, ok := doc.(asked); ok && len(failed) >= a.asked() && same {
+	if a, ok := doc.(asked); ok && len(failed) >= a.asked() && same && kind != fault.Partial {
 		if len(failed) == 1 {
 			return failed[0]
 		}

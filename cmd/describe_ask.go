@@ -80,6 +80,20 @@ func describePartitions(ctx context.Context, c *cluster.Cluster, topics []cluste
 	return docs, first
 }
 
+// lessen turns an error about a part of a cluster into one of kind Partial if
+// other parts gave what they should.
+func lessen(err error, gave bool) error {
+	if err == nil || !gave {
+		return err
+	}
+	return fault.New(fault.Partial, "%w", err)
+}
+
+// gave reports whether something is known of a partition.
+func gave(parts []partitionDoc) bool {
+	return slices.ContainsFunc(parts, func(p partitionDoc) bool { return p.Error == nil })
+}
+
 func describePartition(topic string, p cluster.Partition, offsets []cluster.Offset) (partitionDoc, error) {
 	d := partitionDoc{Topic: topic, Partition: p.ID, Replicas: p.Replicas, ISR: p.ISR, Offline: p.Offline}
 	d.Leader, d.LeaderEpoch = known(p.Leader), known(p.LeaderEpoch)

@@ -146,6 +146,7 @@ func askCluster(ctx context.Context, c *cluster.Cluster, streams []*metadata.Str
 		return err
 	}
 	var first error
+	some := false
 	for s := range streams {
 		for j := range streams[s].Sources {
 			src := &streams[s].Sources[j]
@@ -155,9 +156,10 @@ func askCluster(ctx context.Context, c *cluster.Cluster, streams []*metadata.Str
 			if err := docs[s].Sources[j].ask(ctx, c, src); first == nil {
 				first = err
 			}
+			some = some || gave(docs[s].Sources[j].Partitions)
 		}
 	}
-	return first
+	return lessen(first, some)
 }
 
 // ask fills in what a cluster says about a source.

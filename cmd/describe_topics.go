@@ -127,6 +127,7 @@ func (q topicQuery) ask(ctx context.Context, c *cluster.Cluster) (docs []topicDo
 		return nil, nil, err
 	}
 	var first error
+	some := false
 	for _, t := range topics {
 		if q.topic != "" && cluster.IsMissing(t.Err) {
 			near, _ = c.Nearest(ctx, q.topic)
@@ -143,9 +144,10 @@ func (q topicQuery) ask(ctx context.Context, c *cluster.Cluster) (docs []topicDo
 		if first == nil {
 			first = err
 		}
+		some = some || gave(d.Partitions)
 		docs = append(docs, d)
 	}
-	return docs, nil, first
+	return docs, nil, lessen(first, some)
 }
 
 // detail fills in the partitions, and for a single topic its offsets and settings.
