@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kcm-cli/kcm/internal/metadata"
 )
@@ -62,10 +63,21 @@ func completeTopics(env *Env) completeFunc {
 	})
 }
 
+// completeTopicNames completes the names of topics on any cluster.
+func completeTopicNames(env *Env) completeFunc {
+	return completing(env, func(ctx context.Context, view *metadata.View, _ string) (names []string) {
+		for _, c := range view.Clusters {
+			names = append(names, topicNames(ctx, env, view, c.Name)...)
+		}
+		return names
+	})
+}
+
 // completing loads the metadata and offers what find returns. Whatever fails,
 // nothing is offered and nothing is said: the prompt is not the place for it.
 func completing(env *Env, find func(ctx context.Context, view *metadata.View, word string) []string) completeFunc {
 	return func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		parsedTwice(cmd)
 		if err := prepare(env, cmd); err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -75,10 +87,50 @@ func completing(env *Env, find func(ctx context.Context, view *metadata.View, wo
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		names := slices.DeleteFunc(find(ctx, view, word), func(n string) bool { return !strings.HasPrefix(n, word) })
+		names := beginning(word, find(ctx, view, word))
 		slices.Sort(names)
 		return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// parsedTwice takes out of lists what is in them again: cobra parses the flags
+// two times on its way to a completion, and one cluster given twice is an error.
+func parsedTwice(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		list, ok := f.Value.(pflag.SliceValue)
+		if !ok || !f.Changed {
+			return
+		}
+		var once []string
+		for _, v := range list.GetSlice() {
+			if !slices.Contains(once, v) {
+				once = append(once, v)
+			}
+		}
+		_ = list.Replace(once) // they were all taken before
+	})
+}
+
+// completeFlags gives flags of cmd what completes their values: a completeFunc,
+// or the words that they may be. Lists complete their last entry.
+func completeFlags(cmd *cobra.Command, by map[string]completeFunc) {
+	for name, complete := range by {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(err) // there is no such flag
+		}
+	}
+}
+
+// oneOfWords completes one of a few fixed words.
+func oneOfWords(list ...string) completeFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return beginning(word, list), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// beginning returns the names that begin with word.
+func beginning(word string, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, word) })
 }
 
 // topicNames asks a cluster for the names of its topics; none if it does not answer.

@@ -101,6 +101,13 @@ kept.`,
 		},
 	}
 	addConsumeFlags(cmd, &f)
+	completeFlags(cmd, map[string]completeFunc{
+		"cluster": completeClusters(env), "topic": completeTopicNames(env),
+		"format":          oneOfWords(output.FormatJSON, output.FormatText, output.FormatRaw, output.FormatKcatJSON),
+		"decode":          oneOfWords(codec.Names()...),
+		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
+		"progress": oneOfWords("auto", "json", "off"),
+	})
 	return cmd
 }
 

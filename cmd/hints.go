@@ -97,6 +97,7 @@ var flagHints = map[string]string{
 	"K": "-f FORMAT writes keys, such as -f '%k %v\\n'; --delimiter sets what ends a record",
 	"D": "--delimiter S, or a template with -f",
 	"Z": "--null TEXT sets what stands for null",
+	"t": "kcm consume TOPIC reads a topic",
 	"u": "-u is not needed: output is flushed whenever the next read would wait",
 	"E": "not needed: a record that cannot be decoded does not end the run",
 	"A": "kcm describe",

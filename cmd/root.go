@@ -63,6 +63,7 @@ stream is simply a topic. kcm sandbox starts clusters to try things on.`,
 	fs.CountVarP(&g.verbosity, "verbose", "v", "tell details on stderr; -vv tells more")
 	fs.StringVar(&g.color, "color", "auto", "colour: `auto`, always or never")
 	fs.DurationVar(&g.giveUp, "give-up", 15*time.Second, "give a cluster up after `DURATION` without contact")
+	completeFlags(root, map[string]completeFunc{"color": oneOfWords("auto", "always", "never")})
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 
 	root.SetIn(env.Stdin)
