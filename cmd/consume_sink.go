@@ -16,7 +16,7 @@ type consumeSink struct {
 	out      *output.Stdout
 	format   output.Format
 	needs    output.Needs
-	decoders map[string]codec.Pair // by stream
+	choices  map[string]codec.Choice // of decoders, by stream
 	onDecode string
 	// decodesKey and decodesValue say what is decoded at all.
 	decodesKey, decodesValue bool
@@ -31,7 +31,7 @@ const maxKeptBuffer = 8 << 20
 func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error) {
 	s := &consumeSink{
 		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
-		decoders: map[string]codec.Pair{}, onDecode: o.onDecode, limit: -1,
+		choices: map[string]codec.Choice{}, onDecode: o.onDecode, limit: -1,
 	}
 	// What is not shown is decoded as well where it decides about the record.
 	s.decodesKey = s.needs.Key || o.onDecode != "raw"
@@ -51,18 +51,17 @@ func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error
 		if !s.decodesValue {
 			choice.Value = codec.Auto
 		}
-		pair, err := choice.Pair()
-		if err != nil {
+		if _, err := choice.Pair(); err != nil {
 			return nil, err
 		}
-		s.decoders[w.Stream.Name] = pair
+		s.choices[w.Stream.Name] = choice
 	}
 	return s, nil
 }
 
 // Worker implements source.Sink.
 func (s *consumeSink) Worker() source.Worker {
-	return &consumeWorker{s: s, left: s.limit}
+	return &consumeWorker{s: s, left: s.limit, decoders: map[string]codec.Pair{}}
 }
 
 // Write implements source.Sink. Small blocks are gathered into one write.
@@ -98,9 +97,10 @@ func (s *consumeSink) flush() error {
 
 // consumeWorker formats chunks. It belongs to one goroutine.
 type consumeWorker struct {
-	s       *consumeSink
-	scratch []byte
-	left    int64 // records that may still be numbered; negative is no limit
+	s        *consumeSink
+	decoders map[string]codec.Pair // by stream
+	scratch  []byte
+	left     int64 // records that may still be numbered; negative is no limit
 }
 
 // Prepare implements source.Worker.
@@ -150,21 +150,30 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	p := &preparation{w: w, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
 	for _, stream := range c.Streams {
 		p.formats = append(p.formats, w.s.format.ForSplit(stream, c.Split))
-		p.decoders = append(p.decoders, w.s.pair(stream))
+		p.decoders = append(p.decoders, w.pair(stream))
 	}
 	return p
 }
 
-// pair returns a stream's decoders; streams named after a topic of a pattern
-// are not known beforehand and have those of the pattern.
-func (s *consumeSink) pair(stream string) codec.Pair {
-	if p, ok := s.decoders[stream]; ok {
-		return p
+// pair returns a stream's decoders, made when first needed. Streams named after
+// a topic of a pattern are not known beforehand and have those of the pattern.
+func (w *consumeWorker) pair(stream string) codec.Pair {
+	pair, ok := w.decoders[stream]
+	if !ok {
+		pair, _ = w.s.choice(stream).Pair() // it has been made before
+		w.decoders[stream] = pair
 	}
-	for _, p := range s.decoders {
-		return p
+	return pair
+}
+
+func (s *consumeSink) choice(stream string) codec.Choice {
+	if c, ok := s.choices[stream]; ok {
+		return c
 	}
-	return codec.Pair{}
+	for _, c := range s.choices {
+		return c
+	}
+	return codec.Choice{}
 }
 
 // take formats one record for one stream.

@@ -10,8 +10,8 @@ import (
 	"github.com/kcm-cli/kcm/internal/record"
 )
 
-// Decoder decodes stored keys or values. It is safe for use by several
-// goroutines at once.
+// Decoder decodes stored keys or values. It may remember what it has seen, so it
+// belongs to one goroutine, and is best used for the keys or values of one stream.
 //
 // Decode sets every field of *v; nil gives a Value of kind Null. It may append
 // to dst, and returns dst for the next call: the Value's bytes are a part of
@@ -51,7 +51,7 @@ var decoders = []struct {
 	synonyms []string
 	decode   Decoder
 }{
-	{Auto, nil, auto{}},
+	{Auto, nil, nil}, // made by New: it remembers
 	{"raw", []string{"bytes"}, decodeFunc(decodeRaw)},
 	{"string", []string{"str", "text"}, decodeFunc(decodeString)},
 	{"json", nil, decodeFunc(decodeJSON)},
@@ -87,6 +87,9 @@ func Names() []string {
 // New returns the decoder of that name or synonym. An unknown name is an error
 // of kind fault.Usage.
 func New(name string) (Decoder, error) {
+	if name == Auto {
+		return &auto{}, nil
+	}
 	for _, d := range decoders {
 		if d.name == name {
 			return d.decode, nil

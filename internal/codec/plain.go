@@ -37,16 +37,16 @@ func decodeString(dst, raw []byte) (record.Value, []byte) {
 // auto embeds JSON objects and arrays only: a lone number or word is more often
 // a text that happens to look like JSON. It sees every key and value that nobody
 // says more about, so it fills the Value in place.
-type auto struct{}
+type auto struct{ shape shape }
 
 // Decode implements Decoder.
-func (auto) Decode(v *record.Value, dst, raw []byte) []byte {
+func (a *auto) Decode(v *record.Value, dst, raw []byte) []byte {
 	v.Kind, v.Bytes, v.SchemaID, v.Err = record.Null, raw, "", nil
 	if raw == nil {
 		return dst
 	}
 	if first := firstByte(raw); first == '{' || first == '[' {
-		if ok, spaced := ValidJSON(raw); ok {
+		if ok, spaced := a.shape.valid(raw); ok {
 			v.Kind = record.JSON
 			if spaced {
 				start := len(dst)
