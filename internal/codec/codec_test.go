@@ -338,7 +338,7 @@ func BenchmarkAuto(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var v record.Value
-		if v, scratch = decoded(d, scratch[:0], raw); v.Kind != record.JSON {
+		if scratch = d.Decode(&v, scratch[:0], raw); v.Kind != record.JSON {
 			b.Fatal("not JSON")
 		}
 	}
@@ -350,7 +350,7 @@ func BenchmarkMsgpack(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var v record.Value
-		if v, scratch = decoded(d, scratch[:0], raw); v.Err != nil {
+		if scratch = d.Decode(&v, scratch[:0], raw); v.Err != nil {
 			b.Fatal(v.Err)
 		}
 	}
@@ -362,7 +362,7 @@ func BenchmarkCBOR(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var v record.Value
-		if v, scratch = decoded(d, scratch[:0], raw); v.Err != nil {
+		if scratch = d.Decode(&v, scratch[:0], raw); v.Err != nil {
 			b.Fatal(v.Err)
 		}
 	}
