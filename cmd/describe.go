@@ -101,6 +101,7 @@ func describeSub(env *Env, words describeWords, args cobra.PositionalArgs, find 
 func addDescribeFlags(env *Env, cmd *cobra.Command) *describeOptions {
 	o := &describeOptions{env: env}
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "`table`, wide, json or yaml")
+	completeFlags(cmd, map[string]completeFunc{"output": oneOfWords("table", "wide", "json", "yaml")})
 	cmd.Flags().BoolVar(&o.offline, "offline", false, "show the metadata only; contact no cluster")
 	return o
 }
