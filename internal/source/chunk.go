@@ -68,6 +68,9 @@ func (c *Chunk) walk(b *batch.Batch, rec *record.Record, yield func(*record.Reco
 	deliveries := c.split.deliveries
 	w := b.Records()
 	for w.Next(rec) {
+		if rec.Offset < c.first { // deleted, or delivered before
+			continue
+		}
 		for i := range deliveries {
 			if deliveries[i].wants(rec) && !yield(rec, i) {
 				return false, nil

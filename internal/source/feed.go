@@ -80,7 +80,7 @@ func (f *feed) split(p fetch.Partition) *split {
 
 // Fetched puts an answer's batches into the pipeline.
 func (f *feed) Fetched(d fetch.Data) {
-	s := f.split(d.Partition)
+	s := f.fetched(d)
 	if s == nil || d.Next <= d.From && len(d.Batches) == 0 {
 		d.Release()
 		return
@@ -88,9 +88,30 @@ func (f *feed) Fetched(d fetch.Data) {
 	s.read.Store(d.Next)
 	for _, c := range s.chunks(d, f.r.e.MaxBatch) {
 		if f.r.e.pipe.put(f.ctx, c) != nil {
+			d.Release()
 			return
 		}
 	}
+}
+
+// fetched returns the split that data is of, and notes which topic that is.
+func (f *feed) fetched(d fetch.Data) *split {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.splits[d.Partition]
+	if s != nil && d.TopicID != [16]byte{} {
+		s.topicID = d.TopicID
+	}
+	return s
+}
+
+// moved has the fetcher go on at another offset of the same topic, told apart
+// from one that has its name by now.
+func (f *feed) moved(s *split, to int64) {
+	f.mu.Lock()
+	id := s.topicID
+	f.mu.Unlock()
+	f.Add(s.id, fetch.Position{Offset: to, Epoch: -1, TopicID: id}, s.fetchUntil())
 }
 
 // Event keeps an event for the reader.

@@ -20,6 +20,7 @@ type split struct {
 	appeared   bool         // it was not there when the run began
 	until      int64        // where it is finished; spec.Open is never
 	read       atomic.Int64 // position behind what has been fetched
+	topicID    [16]byte     // of what has been fetched; guarded by the feed's mu
 
 	// Of the writer only.
 	stopped bool  // nothing more of it may be written

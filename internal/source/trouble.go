@@ -170,7 +170,7 @@ func (f *feed) handlePartition(ev fetch.Event) {
 	case fetch.Truncated:
 		f.with(ev.Partition, func(s *split) {
 			f.tell(Gap, s.Split, "%s: truncated from %d to %d by an unclean leader election: records that were read are no longer in the log; going on at %d", s, ev.From, ev.To, ev.To)
-			f.Add(s.id, fetch.Position{Offset: ev.To, Epoch: -1}, s.fetchUntil())
+			f.moved(s, ev.To)
 		})
 	case fetch.Recreated:
 		f.with(ev.Partition, func(s *split) {
@@ -255,7 +255,7 @@ func (f *feed) moveTo(s *split, to int64) {
 		_ = f.r.e.pipe.put(f.ctx, &Chunk{Split: s.Split, split: s, next: to})
 		return
 	}
-	f.Add(s.id, fetch.Position{Offset: to, Epoch: -1}, s.fetchUntil())
+	f.moved(s, to)
 }
 
 // restart reads a topic that was made again from its beginning. Bounds that
