@@ -32,7 +32,8 @@ func NewDecoder(pool *Pool) *Decoder { return &Decoder{pool: pool} }
 // Decode decompresses the records of raw, which must be one whole batch, and
 // returns it with one reference. Records that are not compressed stay where they
 // are, in raw. No more than limit bytes are decompressed, nor memory for more
-// taken; 0 means no limit. The errors are *DamagedError, *CodecError and
+// taken, and the limit holds for what is not compressed as well; 0 means no
+// limit. The errors are *DamagedError, *CodecError and
 // *TooLargeError. The records themselves are checked by walking them, the
 // checksum only by Check.
 func (d *Decoder) Decode(raw Raw, limit int64) (*Batch, error) {
@@ -61,6 +62,9 @@ func (d *Decoder) Decode(raw Raw, limit int64) (*Batch, error) {
 // open sets b's records to what payload holds, decompressed as b's header says.
 func (d *Decoder) open(b *Batch, payload []byte, limit int64) error {
 	codec := b.Header.Codec()
+	if codec == None && limit > 0 && int64(len(payload)) > limit {
+		return &TooLargeError{Offset: b.Header.BaseOffset, Size: int64(len(payload)), Limit: limit}
+	}
 	if codec == None {
 		b.records = payload
 		if d.pool.Poison {

@@ -24,7 +24,7 @@ func (e *CodecError) Error() string {
 	return fmt.Sprintf("the batch at offset %d is compressed with %s, which is not known", e.Offset, e.Codec)
 }
 
-// TooLargeError is a batch that decompresses to more than the limit allows.
+// TooLargeError is a batch that is larger, decompressed, than the limit allows.
 type TooLargeError struct {
 	Offset int64
 	Size   int64 // what the batch claims, or how far decompression had come
@@ -33,7 +33,7 @@ type TooLargeError struct {
 
 // Error names the offset and the limit.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the batch at offset %d decompresses to %d bytes or more, above the limit of %d", e.Offset, e.Size, e.Limit)
+	return fmt.Sprintf("the batch at offset %d takes at least %d bytes when decompressed, above the limit of %d", e.Offset, e.Size, e.Limit)
 }
 
 func damaged(offset int64, format string, args ...any) error {
