@@ -84,7 +84,7 @@ func (e *engine) write(ctx context.Context) error {
 
 // writeGrace is how long the write that is under way may take once a run is to
 // end.
-const writeGrace = 2 * time.Second
+const writeGrace = 1500 * time.Millisecond
 
 func newEngine(o Options) *engine {
 	if o.Memory == 0 {
