@@ -112,6 +112,28 @@ func (in Inputs) local() (Inputs, error) {
 
 // load reads the metadata. It contacts no broker.
 func (in Inputs) load(ctx context.Context, env *Env) (*metadata.View, error) {
+	view, err := in.view(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	return view, in.checkScopes(view)
+}
+
+// checkScopes refuses a -X for a cluster that does not exist: passed over, a
+// misspelt name would look like a wrong password. A config file may name
+// clusters of other metadata.
+func (in Inputs) checkScopes(view *metadata.View) error {
+	for _, v := range in.Properties {
+		key, _, _ := strings.Cut(v.Text, "=")
+		scope, _, scoped := strings.Cut(key, ":")
+		if scoped && v.Source == settings.CommandLine && view.Cluster(scope) == nil {
+			return fault.New(fault.Usage, "-X: %w", unknownCluster(view, scope))
+		}
+	}
+	return nil
+}
+
+func (in Inputs) view(ctx context.Context, env *Env) (*metadata.View, error) {
 	if len(in.Bootstrap) > 0 {
 		return metadata.AdHoc(in.Bootstrap, in.Registries)
 	}
