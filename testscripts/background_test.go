@@ -1,6 +1,7 @@
 package testscripts
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -37,6 +38,7 @@ func (s *script) environ(ts *testscript.TestScript) (env []string) {
 
 func signalOf(ts *testscript.TestScript, word string) os.Signal {
 	signals := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": os.Kill}
+	maps.Copy(signals, holdSignals())
 	sig, ok := signals[strings.TrimPrefix(word, "SIG")]
 	if !ok {
 		ts.Fatalf("%s is no signal", word)

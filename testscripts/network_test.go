@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -36,8 +37,9 @@ import (
 //	closed VAR                      set VAR to an address where nobody listens
 //	stub VAR KIND                   set VAR to the address of somebody who is no broker: silent, tls or http;
 //	                                the file VAR.asked appears when something has been said to it
+//	advertise VAR ADDRESS           set VAR to the address of an embedded broker that says it were at ADDRESS
 //	serve VAR FILE                  set VAR to an http address that answers with the file as it is now
-//	signal NAME SIGNAL              send a signal to a program in the background and go on
+//	signal NAME SIGNAL              send a signal, STOP and CONT as well, to a program in the background and go on
 //	cmpsorted GOT WANT              compare lines in any order, variables in WANT expanded: for records
 //	                                of several partitions, whose order among each other is nobody's promise
 //	feel FILE TOPIC                 write records "feel" until one has come to FILE: a follow is there then
@@ -69,6 +71,7 @@ func moreCommands(add func(name string, atLeast, atMost int, run func(*testscrip
 		s.set(ts, args[0], l.Addr().String())
 	})
 	add("stub", 2, 2, stub)
+	add("advertise", 2, 2, advertise)
 	add("serve", 2, 2, func(ts *testscript.TestScript, s *script, args []string) {
 		file := ts.MkAbs(args[1])
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -256,3 +259,32 @@ func feel(ts *testscript.TestScript, s *script, args []string) {
 	}
 	ts.Fatalf("nothing came to %s", args[0])
 }
+
+// advertise starts a broker whose listener says that it were somewhere else.
+func advertise(ts *testscript.TestScript, s *script, args []string) {
+	host, port, err := net.SplitHostPort(args[1])
+	ts.Check(err)
+	n, err := strconv.Atoi(port)
+	ts.Check(err)
+	var at net.Addr
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "there"), kfake.ListenFn(
+		func(network, address string) (net.Listener, error) {
+			l, err := net.Listen(network, address)
+			if err != nil {
+				return nil, err
+			}
+			at = l.Addr()
+			return elsewhere{l, &net.TCPAddr{IP: net.ParseIP(host), Port: n}}, nil
+		}))
+	ts.Check(err)
+	ts.Defer(c.Close)
+	s.set(ts, args[0], at.String())
+}
+
+// elsewhere is a listener with another address.
+type elsewhere struct {
+	net.Listener
+	addr net.Addr
+}
+
+func (e elsewhere) Addr() net.Addr { return e.addr }
