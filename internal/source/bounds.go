@@ -155,6 +155,9 @@ func (r *reader) begin(ctx context.Context, s *split, f facts) {
 	from := s.bound()
 	r.e.account(r.name, func(st *ClusterStats) { st.Splits++ })
 	if from >= s.until {
+		r.mu.Lock()
+		r.unread[s.Topic]++
+		r.mu.Unlock()
 		return
 	}
 	r.mu.Lock()

@@ -33,6 +33,7 @@ type reader struct {
 	mu      sync.Mutex
 	open    int             // splits that are not finished
 	reasons map[string]bool // for which something failed
+	unread  map[string]int  // splits that had nothing to read, by topic
 }
 
 // splitKey tells splits of one cluster apart: one partition is read twice if two
@@ -46,7 +47,7 @@ type splitKey struct {
 func newReader(e *engine, name string, c *cluster.Cluster) *reader {
 	return &reader{
 		e: e, name: name, cluster: c, feeds: map[bool]*feed{}, wake: make(chan struct{}, 1),
-		settled: map[splitKey]bool{}, absent: map[string]bool{}, noted: map[string]bool{}, reasons: map[string]bool{},
+		settled: map[splitKey]bool{}, absent: map[string]bool{}, noted: map[string]bool{}, reasons: map[string]bool{}, unread: map[string]int{},
 	}
 }
 
@@ -171,13 +172,27 @@ func (r *reader) first(reason string) bool {
 func (r *reader) finished(s *split, err error) {
 	s.feed.forget(s)
 	if err != nil {
-		r.e.account(r.name, func(st *ClusterStats) { st.Splits-- })
+		without := 1 + r.refused(s.Topic, err)
+		r.e.account(r.name, func(st *ClusterStats) { st.Splits -= without })
 		r.fail(err)
 	}
 	r.mu.Lock()
 	r.open--
 	r.mu.Unlock()
 	r.poke()
+}
+
+// refused returns how many splits of a topic gave no result after all: whether
+// a topic may be read shows on those splits only that hold something to read.
+func (r *reader) refused(topic string, err error) int {
+	if fault.KindOf(err) != fault.Auth {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.unread[topic]
+	delete(r.unread, topic)
+	return n
 }
 
 // unfinished is how many splits are under way.
