@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -248,6 +249,12 @@ func (l *lines) Write(b []byte) (int, error) {
 		b = b[i+1:]
 	}
 }
+
+// readFrom takes all that comes from r, and closes nothing.
+func (l *lines) readFrom(r io.Reader) (int64, error) { return io.Copy(onlyWriter{l}, r) }
+
+// onlyWriter hides what io.Copy would look for.
+type onlyWriter struct{ io.Writer }
 
 func (l *lines) count() int {
 	l.mu.Lock()
