@@ -27,7 +27,7 @@ func (o *consumeOptions) setNarrow(f consumeFlags) (err error) {
 
 // wants are what the selected streams take from the selected clusters.
 func (o *consumeOptions) wants(view *metadata.View) ([]source.Want, error) {
-	for _, c := range o.narrow.clusters {
+	for _, c := range slices.Concat(o.narrow.clusters, o.offsets.Clusters()) {
 		if view.Cluster(c) == nil {
 			return nil, unknownCluster(view, c)
 		}

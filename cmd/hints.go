@@ -132,6 +132,7 @@ var flagHints = map[string]string{
 	"read-uncommitted":    "not needed: it is the default",
 	"until-end":           "-e",
 	"json":                "-f json",
+	"no-color":            "--color never",
 	"describe":            "kcm describe",
 	"list":                "kcm describe",
 }

@@ -38,6 +38,9 @@ func prepare(env *Env, cmd *cobra.Command) error {
 	if err := oneOf("--color", g.color, "auto", "always", "never"); err != nil {
 		return err
 	}
+	if g.giveUp < 0 {
+		return fault.New(fault.Usage, "--give-up %s is not allowed: a time is 0 or more", g.giveUp)
+	}
 	env.run.notices.style = noticeStyle{
 		json:      styleOf(cmd, nil) == errorProgress,
 		quiet:     g.quiet,

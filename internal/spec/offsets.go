@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,18 @@ func (o *Offsets) set(e entry) {
 		o.some = map[scope]Range{}
 	}
 	o.some[e.scope] = e.what
+}
+
+// Clusters returns the clusters that values name, in alphabetical order.
+func (o Offsets) Clusters() []string {
+	var names []string
+	for sc := range o.some {
+		if sc.cluster != "" {
+			names = append(names, sc.cluster)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // For returns the range for a split: the one with the most specific scope, and

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -133,4 +134,14 @@ func FuzzParsePartitions(f *testing.F) {
 			t.Fatalf("%q = %q = %q, %v", text, ps, again, err)
 		}
 	})
+}
+
+func TestOffsetsNameClusters(t *testing.T) {
+	o, err := ParseOffsets([]string{"start", "1=5", "west/0=1,east/orders:2=end", "west/a:1=3"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Clusters(); !slices.Equal(got, []string{"east", "west"}) {
+		t.Errorf("clusters are %q", got)
+	}
 }
