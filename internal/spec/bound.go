@@ -135,7 +135,9 @@ type Window struct {
 }
 
 // Holds reports whether a record of timestamp ms lies in the window.
-func (w Window) Holds(ms int64) bool { return ms >= w.Since && ms < w.Until }
+func (w Window) Holds(ms int64) bool {
+	return ms >= w.Since && (ms < w.Until || w.Until == maxInt64)
+}
 
 // Window returns the timestamps that the range's times allow, and false when
 // it names no time. Offsets are found by a binary search that trusts the order

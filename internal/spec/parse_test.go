@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -265,4 +266,11 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestOpenWindowHoldsEveryTime(t *testing.T) {
+	w, limited := Range{}.Window()
+	if limited || !w.Holds(math.MaxInt64) || !w.Holds(math.MinInt64) {
+		t.Errorf("%+v, %v leaves out a time", w, limited)
+	}
 }
