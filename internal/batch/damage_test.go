@@ -241,8 +241,8 @@ func TestLimitIsExact(t *testing.T) {
 
 func TestMessagesSayWhatAndWhere(t *testing.T) {
 	for want, err := range map[string]error{
-		"the batch at offset 7 is damaged: why":                                         &batch.DamagedError{Offset: 7, Reason: "why"},
-		"the batch at offset 7 is compressed with codec 6, which is not known":          &batch.CodecError{Offset: 7, Codec: 6},
+		"the batch at offset 7 is damaged: why":                                                  &batch.DamagedError{Offset: 7, Reason: "why"},
+		"the batch at offset 7 is compressed with codec 6, which is not known":                   &batch.CodecError{Offset: 7, Codec: 6},
 		"the batch at offset 7 takes at least 20 bytes when decompressed, above the limit of 10": &batch.TooLargeError{Offset: 7, Size: 20, Limit: 10},
 	} {
 		if err.Error() != want {
