@@ -138,8 +138,11 @@ func (in Inputs) view(ctx context.Context, env *Env) (*metadata.View, error) {
 		return metadata.AdHoc(in.Bootstrap, in.Registries)
 	}
 	view, err := metadata.Load(ctx, in.Sources, metadata.Options{
-		Stdin: env.Stdin, Getenv: env.LookupEnv, Now: env.Now(),
+		Stdin: interruptible{ctx.Done(), env.Stdin}, Getenv: env.LookupEnv, Now: env.Now(),
 	})
+	if _, signaled := stoppedBy(ctx); signaled && err != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,9 @@ stream is simply a topic. kcm sandbox starts clusters to try things on.`,
 	root.SetErr(env.Stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(env, cmd) })
-	root.SetHelpCommand(newHelpCmd(env))
+	help := newHelpCmd(env)
+	root.SetHelpCommand(help)
+	markStart(env, help)
 	root.AddCommand(newConsumeCmd(env), newDescribeCmd(env), newSandboxCmd(env),
 		newConfigCmd(env), newCompletionCmd(env), newVersionCmd(env), newManCmd())
 	markStart(env, root)

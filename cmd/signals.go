@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -57,6 +58,32 @@ func withSignals(env *Env) (ctx context.Context, second <-chan os.Signal, stop f
 		close(done)
 		cancel(nil)
 		end()
+	}
+}
+
+// interruptible is a reader whose Read ends when done is closed. The read that it leaves
+// behind takes what it gets with it: nothing may read on afterwards.
+type interruptible struct {
+	done <-chan struct{}
+	r    io.Reader
+}
+
+// Read reads from the reader within.
+func (i interruptible) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	got, buf := make(chan result, 1), make([]byte, len(p))
+	go func() {
+		n, err := i.r.Read(buf)
+		got <- result{n, err}
+	}()
+	select {
+	case r := <-got:
+		return copy(p, buf[:r.n]), r.err
+	case <-i.done:
+		return 0, context.Canceled
 	}
 }
 

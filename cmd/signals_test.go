@@ -55,9 +55,30 @@ func TestStopWithoutASignal(t *testing.T) {
 	stop()
 }
 
-// TestSecondSignalEndsARunThatHangs lets kcm read its metadata from a stdin on
-// which nothing comes.
+// TestSecondSignalEndsARunThatHangs lets kcm write to a stdout that takes nothing.
 func TestSecondSignalEndsARunThatHangs(t *testing.T) {
+	reader, stdout := io.Pipe()
+	writing := make(chan struct{})
+	ch := make(chan os.Signal)
+	var stderr bytes.Buffer
+	env := world{signals: ch}.make(nil, &stderr)
+	env.Stdout = writeFunc(func(p []byte) (int, error) {
+		close(writing)
+		return stdout.Write(p)
+	})
+	code := make(chan int)
+	go func() { code <- Main(env, []string{"help", "specs"}) }()
+	<-writing
+	ch <- os.Interrupt
+	ch <- syscall.SIGTERM
+	if c := <-code; c != 143 {
+		t.Errorf("code %d, want 143", c)
+	}
+	reader.Close()
+}
+
+// TestFirstSignalEndsTheReadingOfStdin waits for metadata that never comes.
+func TestFirstSignalEndsTheReadingOfStdin(t *testing.T) {
 	stdin, writer := io.Pipe()
 	reading := make(chan struct{})
 	ch := make(chan os.Signal)
@@ -72,12 +93,15 @@ func TestSecondSignalEndsARunThatHangs(t *testing.T) {
 	go func() { code <- Main(env, []string{"describe", "-m", "-"}) }()
 	<-reading
 	ch <- os.Interrupt
-	ch <- syscall.SIGTERM
-	if c := <-code; c != 143 {
-		t.Errorf("code %d, want 143", c)
+	if c := <-code; c != 130 || stdout.Len() > 0 {
+		t.Errorf("code %d, want 130; %q", c, stdout.String())
 	}
 	writer.Close()
 }
+
+type writeFunc func(p []byte) (int, error)
+
+func (f writeFunc) Write(p []byte) (int, error) { return f(p) }
 
 type readFunc func(p []byte) (int, error)
 
