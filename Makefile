@@ -27,7 +27,7 @@ demo: build ## two embedded clusters, one stream over both
 	@PATH="$(CURDIR)/bin:$$PATH" sh docs/demo.sh
 
 test: ## all tests on embedded clusters; RACE=1 adds the race detector
-	$(GO) test $(RACEFLAG) ./...
+	$(GO) test -p 4 $(RACEFLAG) ./... # many tests wait more than they work
 
 test-kafka: ## the tests that also run on Apache Kafka, on Apache Kafka
 	.ci/test-kafka
