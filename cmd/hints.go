@@ -101,7 +101,8 @@ var flagHints = map[string]string{
 	"u": "-u is not needed: output is flushed whenever the next read would wait",
 	"E": "not needed: a record that cannot be decoded does not end the run",
 	"A": "kcm describe",
-	"O": "-f json writes JSON",
+	"O": "-f json writes JSON; stdout can be redirected to a file",
+	"g": "groups are not in this version; -o group:NAME begins where one stands",
 
 	"output":              "-f json writes JSON",
 	"out":                 "stdout can be redirected to a file",
@@ -132,6 +133,9 @@ var flagHints = map[string]string{
 	"read-uncommitted":    "not needed: it is the default",
 	"until-end":           "-e",
 	"json":                "-f json",
+	"group":               "groups are not in this version; -o group:NAME begins where one stands",
+	"since":               "-o @TIME",
+	"until":               "-o @:TIME",
 	"no-color":            "--color never",
 	"describe":            "kcm describe",
 	"list":                "kcm describe",
@@ -157,7 +161,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		e = fault.New(fault.Usage, "%s %s is no %s", flagName(invalid.GetFlag()), invalid.GetValue(), typeName(invalid.GetFlag()))
 	}
-	switch hint, ok := flagHints[name]; {
+	switch hint, ok := flagHint(name); {
 	case isUnknown && ok:
 		return e.WithHint("%s", hint)
 	case isUnknown && len(name) > 1:

@@ -1,0 +1,22 @@
+package cmd
+
+import "slices"
+
+// plannedFlags are the flags that other versions have: their names are right,
+// and nothing like them is meant.
+var plannedFlags = []string{
+	"timeout", "min", "num-per-partition", "late", "refresh", "max-refresh-failures", "on-remove", "drain-timeout", "retain",
+	"G", "grep", "w", "where", "columns", "pretty", "validate", "avro-json",
+	"state", "order", "order-wait", "group-protocol", "on-recreate",
+	"append", "overwrite", "rotate-size", "rotate-every", "to", "create", "registry-copy", "replay", "metrics",
+	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
+	"watch", "interval",
+}
+
+// flagHint says what to type for a flag that kcm does not have.
+func flagHint(name string) (hint string, ok bool) {
+	if hint, ok = flagHints[name]; ok {
+		return hint, true
+	}
+	return "this flag is not in this version", slices.Contains(plannedFlags, name)
+}
