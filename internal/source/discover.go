@@ -26,6 +26,7 @@ func (r *reader) read(ctx context.Context, info cluster.Info) error {
 	r.lates = time.Since(r.e.Started) > lateContact
 	since, pause := time.Now(), firstPause
 	missing, err := r.discover(ctx, info.ClusterID)
+	r.e.begun.arrive(r)
 	for {
 		if r.hopeless(err, since) {
 			return r.givenUp(err)
@@ -81,12 +82,11 @@ func (r *reader) wait(ctx context.Context, pause time.Duration, retry bool) bool
 	return true
 }
 
-// giveUp ends what a bounded run has looked for in vain. A reason that was told
-// when the search began is not told again.
+// giveUp ends what a bounded run has looked for in vain. What was the matter has
+// been told when the search began, and is not told again.
 func (r *reader) giveUp(missing []error) {
 	for _, err := range missing {
-		if r.noted[err.Error()] {
-			place, _, _ := strings.Cut(err.Error(), ": ")
+		if place := placeIn(err); r.noted[place] && place != r.name {
 			err = fault.New(fault.KindOf(err), "%s: given up after %s", place, r.e.GiveUp).On(r.name)
 		}
 		r.fail(err)
@@ -95,8 +95,14 @@ func (r *reader) giveUp(missing []error) {
 
 // note tells what is missing, and that it is looked for again.
 func (r *reader) note(s record.Split, err error, again string) {
-	r.noted[err.Error()] = true
+	r.noted[placeIn(err)] = true
 	r.event(Event{Kind: Note, Split: s, Text: err.Error() + again, Hint: fault.HintOf(err)})
+}
+
+// placeIn is what stands before an error's first colon: what it is about.
+func placeIn(err error) string {
+	place, _, _ := strings.Cut(err.Error(), ": ")
+	return place
 }
 
 // discover looks every wanted topic up and starts the splits that are not under
@@ -196,8 +202,8 @@ func (r *reader) identify(ctx context.Context, id string, found []match) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	r.arrive.Do(r.e.ids.arrived)
-	r.e.ids.wait(ctx)
+	r.e.entered.arrive(r)
+	r.e.entered.wait(ctx, identityGrace)
 	return nil
 }
 

@@ -17,7 +17,6 @@ type reader struct {
 	cluster *cluster.Cluster
 	wants   []Want
 
-	arrive  sync.Once
 	told    bool           // that there is no contact
 	feeds   map[bool]*feed // by Want.Committed
 	running sync.WaitGroup // of the feeds
@@ -25,7 +24,7 @@ type reader struct {
 
 	settled map[splitKey]bool // splits that are under way, finished or failed
 	absent  map[string]bool   // topics and splits that have been told missing
-	noted   map[string]bool   // reasons that have been told while looking again
+	noted   map[string]bool   // places whose trouble has been told while looking again
 	waiting []*split          // whose start lies ahead of the log
 	lates   bool              // contact came too late for "end" to be the log's end
 	again   bool              // this is not the first look at the cluster's topics
@@ -56,7 +55,8 @@ func (r *reader) run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	defer r.running.Wait()
 	defer stop()
-	defer r.arrive.Do(r.e.ids.arrived)
+	defer r.e.entered.arrive(r)
+	defer r.e.begun.arrive(r)
 	info, err := r.contact(ctx)
 	if err == nil {
 		err = r.read(ctx, info)
@@ -67,6 +67,10 @@ func (r *reader) run(ctx context.Context) {
 	if err != nil {
 		r.fail(err)
 	}
+	if err != nil && r.e.FailFast {
+		r.e.entered.arrive(r)
+		r.e.entered.wait(ctx, identityGrace) // others that are dead as well decide the exit code
+	}
 	r.e.retired(err)
 }
 
@@ -75,13 +79,14 @@ func (r *reader) run(ctx context.Context) {
 func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 	since := time.Now()
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		info, err := r.cluster.Connect(ctx)
+		info, err := r.connect(ctx, since)
 		if err == nil {
 			r.e.heard()
 			r.back()
 			return info, nil
 		}
-		r.arrive.Do(r.e.ids.arrived)
+		r.e.entered.arrive(r)
+		r.e.begun.arrive(r)
 		if ctx.Err() != nil || r.final(err, since) {
 			return info, r.givenUp(err)
 		}
@@ -93,6 +98,20 @@ func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 		}
 	}
 }
+
+// connect tries once, for as long as there is time before the cluster is given up.
+func (r *reader) connect(ctx context.Context, since time.Time) (cluster.Info, error) {
+	if r.e.Bounded || r.e.silent() {
+		left := max(r.e.GiveUp-time.Since(since), leastAttempt)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, left)
+		defer cancel()
+	}
+	return r.cluster.Connect(ctx)
+}
+
+// leastAttempt is how long an attempt to reach a cluster may take at least.
+const leastAttempt = 500 * time.Millisecond
 
 // givenUp is the error with which a cluster is given up; why there was no
 // contact has been told when the contact was lost.
