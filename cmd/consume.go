@@ -264,9 +264,6 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	if o.limit == 0 {
 		return nil
 	}
-	if !o.bounded && o.limit < 0 && !o.env.StdoutTerminal {
-		o.env.run.notices.Notef("following; -e stops at the end")
-	}
 	stats, err := source.Run(ctx, opts)
 	return o.ending(ctx, stats, err)
 }

@@ -177,6 +177,10 @@ func (o *consumeOptions) sourceOptions(view *metadata.View, wants []source.Want)
 // event shows what the engine tells.
 func (o *consumeOptions) event(ev source.Event) {
 	n := o.env.run.notices
+	if ev.Kind == source.Begun && !o.bounded && o.limit < 0 && !o.env.StdoutTerminal {
+		n.Notef("following; -e stops at the end")
+		return
+	}
 	if ev.Minor && n.Verbosity() == 0 && !n.JSON() {
 		return
 	}

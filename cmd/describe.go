@@ -37,7 +37,7 @@ does not answer is shown with its error, and the exit code is 3.`,
   kcm describe cluster east             a cluster and its brokers
   kcm describe topic east/orders -o json
   kcm describe streams --offline        without contacting a cluster`,
-		Args: cobra.MaximumNArgs(1),
+		Args: describeArgs,
 	}
 	o := addDescribeFlags(env, cmd)
 	cmd.ValidArgsFunction = completeStreams(env)
@@ -78,6 +78,14 @@ does not answer is shown with its error, and the exit code is 3.`,
 			}, completeTopics(env)),
 	)
 	return cmd
+}
+
+// describeArgs refuses, in its own words, what other versions describe as well.
+func describeArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 && slices.Contains(laterNouns, args[0]) {
+		return fault.New(fault.Usage, "describe %s is not in this version", args[0])
+	}
+	return cobra.MaximumNArgs(1)(cmd, args)
 }
 
 // describeWords are how a command is called and what it says of itself.

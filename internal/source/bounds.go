@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
@@ -10,6 +11,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/spec"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // facts is what a cluster said about its splits at one moment.
@@ -98,10 +100,14 @@ func (r *reader) commits(ctx context.Context, group string) (kadm.OffsetResponse
 	adm := kadm.NewClient(cl)
 	adm.SetTimeoutMillis(5000)
 	commits, err := adm.FetchOffsets(ctx, group)
-	if err != nil {
+	switch {
+	case err == nil || errors.Is(err, kerr.GroupIDNotFound):
+		return commits, nil
+	case kerr.IsRetriable(err): // such as a coordinator that is being made
+		return nil, fault.New(fault.Unreachable, "%s: the commits of group %s cannot be read yet: %w", r.name, group, err).On(r.name)
+	default:
 		return nil, fault.New(fault.KindOf(r.cluster.Explain(err, "")), "%s: the commits of group %s cannot be read: %w", r.name, group, err).On(r.name)
 	}
-	return commits, nil
 }
 
 // trouble is why a split's offsets are not known.

@@ -72,6 +72,18 @@ func (r *run) told(kind source.EventKind) (texts []string) {
 	return texts
 }
 
+// hint returns the hint of the first event of a kind.
+func (r *run) hint(kind source.EventKind) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, ev := range r.events {
+		if ev.Kind == kind {
+			return ev.Hint
+		}
+	}
+	return ""
+}
+
 // deadAddress is an address on which nothing listens.
 func deadAddress(t *testing.T) string {
 	t.Helper()
@@ -187,9 +199,32 @@ func TestFailFastEndsTheRunAtTheFirstDeadCluster(t *testing.T) {
 	r := newRun(t, []*kafkatest.Cluster{c}, stream("orders", "orders", "east", "dead"))
 	r.addCluster(t, "dead", deadAddress(t))
 	r.opts.FailFast, r.opts.GiveUp = true, time.Hour
-	if _, err := r.run(t.Context()); err == nil {
-		t.Error("the run ended without an error")
+	if _, err := r.run(t.Context()); fault.KindOf(err) != fault.Partial {
+		t.Errorf("ended with %v of kind %d, want partial", err, fault.KindOf(err))
 	}
+
+	r = newRun(t, nil, stream("orders", "orders", "one", "two"))
+	r.addCluster(t, "one", deadAddress(t))
+	r.addCluster(t, "two", deadAddress(t))
+	r.opts.FailFast, r.opts.GiveUp = true, time.Hour
+	if _, err := r.run(t.Context()); fault.KindOf(err) != fault.Unreachable {
+		t.Errorf("ended with %v of kind %d, want unreachable", err, fault.KindOf(err))
+	}
+}
+
+func TestAGroupThatNobodyKnowsHasNoCommits(t *testing.T) {
+	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
+		c := rig.Cluster("east")
+		topic := rig.Name("orders")
+		c.CreateTopic(topic, 1, nil)
+		c.Produce(topic, values("v", 0, 3)...)
+		r := newRun(t, []*kafkatest.Cluster{c}, stream("orders", topic, "east")).bounded()
+		r.opts.Start = spec.Bound{Kind: spec.Group, Name: rig.Name("nobody")}
+		if _, err := r.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		checkLines(t, r.sink.all(), lines("orders", "east/"+topic+"/0", "v", 3))
+	})
 }
 
 func TestMissingTopicEndsABoundedRunAndNamesTheNearest(t *testing.T) {
@@ -204,8 +239,8 @@ func TestMissingTopicEndsABoundedRunAndNamesTheNearest(t *testing.T) {
 			t.Errorf("error %v of kind %d, want failed", err, fault.KindOf(err))
 		}
 		told := r.told(source.Failed)
-		if len(told) != 1 || told[0] != "east/"+typo+": no such topic" || !strings.Contains(r.events[0].Hint, topic) {
-			t.Errorf("told %q, hint %q", told, r.events[0].Hint)
+		if len(told) != 1 || told[0] != "east/"+typo+": no such topic" || !strings.Contains(r.hint(source.Failed), topic) {
+			t.Errorf("told %q, hint %q", told, r.hint(source.Failed))
 		}
 		if c.HasTopic(typo) {
 			t.Error("looking for the topic has created it")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,8 @@ type engine struct {
 	pipe    *pipeline
 	readers []*reader
 	ids     identities
+	entered *gathering // readers that have said who their cluster is
+	begun   *gathering // readers that know where to begin
 	stop    context.CancelCauseFunc
 
 	mu      sync.Mutex
@@ -51,6 +54,13 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 	for _, r := range e.readers {
 		readers.Go(func() { r.run(ctx) })
 	}
+	readers.Go(func() {
+		select {
+		case <-e.begun.all:
+			e.Event(Event{Kind: Begun, Text: "reading from here on", Minor: true})
+		case <-ctx.Done():
+		}
+	})
 	for range e.Workers {
 		workers.Go(func() { e.pipe.prepare(ctx) })
 	}
@@ -107,8 +117,10 @@ func newEngine(o Options) *engine {
 		r.wants = append(r.wants, w)
 	}
 	e.active = len(e.readers)
-	e.ids.expect = len(e.readers)
-	e.ids.settled = make(chan struct{})
+	for _, r := range e.readers {
+		e.stats.Clusters[r.name] = ClusterStats{}
+	}
+	e.entered, e.begun = newGathering(e.readers), newGathering(e.readers)
 	return e
 }
 
@@ -224,10 +236,8 @@ func (e *engine) silent() bool {
 
 // identities knows which physical cluster stands behind which name.
 type identities struct {
-	mu      sync.Mutex
-	expect  int // readers that have not said yet who they are
-	settled chan struct{}
-	known   []identity
+	mu    sync.Mutex
+	known []identity
 }
 
 type identity struct {
@@ -251,30 +261,11 @@ func (ids *identities) enter(id, name string, topics map[string]bool) error {
 			}
 		}
 	}
+	ids.known = slices.DeleteFunc(ids.known, func(k identity) bool { return k.name == name })
 	ids.known = append(ids.known, identity{id, name, topics})
 	return nil
 }
 
-// arrived counts a reader that has entered, or has failed to once.
-func (ids *identities) arrived() {
-	ids.mu.Lock()
-	defer ids.mu.Unlock()
-	if ids.expect--; ids.expect == 0 {
-		close(ids.settled)
-	}
-}
-
-// wait gives the other clusters a moment to say who they are, so that two names
-// for one cluster are found before anything is printed. A cluster that says
-// nothing delays the others by no more than this moment, at the start only.
-func (ids *identities) wait(ctx context.Context) {
-	t := time.NewTimer(identityGrace)
-	defer t.Stop()
-	select {
-	case <-ids.settled:
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
+// identityGrace is how long a cluster waits, once, for the others to say who they
+// are, so that two names for one cluster are found before anything is printed.
 const identityGrace = 400 * time.Millisecond

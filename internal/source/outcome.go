@@ -18,7 +18,7 @@ func outcome(clusters map[string]ClusterStats) error {
 	gave := false
 	for _, name := range sortedKeys(clusters) {
 		st := clusters[name]
-		gave = gave || st.Splits > 0 || st.Records > 0
+		gave = gave || st.Err == nil || st.Splits > 0 || st.Records > 0
 		if st.Err == nil {
 			continue
 		}

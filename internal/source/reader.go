@@ -99,9 +99,10 @@ func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 	}
 }
 
-// connect tries once, for as long as there is time before the cluster is given up.
+// connect tries once. The first try takes as long as finding the cause takes,
+// others no longer than there is before the cluster is given up.
 func (r *reader) connect(ctx context.Context, since time.Time) (cluster.Info, error) {
-	if r.e.Bounded || r.e.silent() {
+	if r.told && (r.e.Bounded || r.e.silent()) {
 		left := max(r.e.GiveUp-time.Since(since), leastAttempt)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, left)

@@ -120,6 +120,7 @@ type EventKind string
 
 // The kinds of event.
 const (
+	Begun     EventKind = "begun" // every cluster has been looked at once, or does not answer
 	Lost      EventKind = "lost"
 	Back      EventKind = "back"
 	Gap       EventKind = "gap"
