@@ -35,7 +35,7 @@ func (f decodeFunc) Decode(v *record.Value, dst, raw []byte) []byte {
 		*v = record.Value{}
 		return dst
 	}
-	grown := dst
+	var grown []byte
 	if *v, grown = f(dst, raw); v.Err != nil {
 		err := v.Err
 		*v = plain(raw)
