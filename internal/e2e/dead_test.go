@@ -4,9 +4,13 @@ package e2e
 
 import (
 	"net"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
@@ -150,4 +154,58 @@ func TestABrokerThatStopsAnswering(t *testing.T) {
 	got := values(t, r.stdout)
 	equal(t, "east", of(east, 0, got), counted(east, 0, 100))
 	equal(t, "west", of(west, 0, got), counted(west, 0, 100))
+}
+
+// TestAClusterLostInTheMiddle of a run with an end: what had come is whole, how
+// far that went is told, and the other cluster is complete.
+func TestAClusterLostInTheMiddle(t *testing.T) {
+	rig := kafkatest.Real(t, kafkatest.Options{})
+	for name, trouble := range map[string]func(*kafkatest.Cluster){
+		"killed":  func(c *kafkatest.Cluster) { c.Kill9(c.FirstNode()) },
+		"stopped": func(c *kafkatest.Cluster) { c.Pause(c.FirstNode()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := rig.With(t)
+			east, west, topic := rig.Cluster("east"), rig.Cluster("west"), rig.Name("orders")
+			east.CreateTopic(topic, 1, nil)
+			east.Produce(topic, numbered(east, 0, 0, 50)...)
+			west.CreateTopic(topic, 1, nil)
+			west.ProduceWith(topic, []kgo.Opt{kgo.ProducerBatchMaxBytes(1 << 20)}, heavy(1000)...)
+			pr, pw, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pr.Close()
+			k := start(t, []string{"-m", metadata(t, "orders", topic, at(east), at(west)), "consume", "orders", "-e", "-f", "raw", "--give-up", "3s"}, into(pw))
+			pw.Close()
+			waitStill(t, k)
+			trouble(west)
+			var out lines
+			if _, err := out.readFrom(pr); err != nil {
+				t.Fatal(err)
+			}
+			r := k.end(patience)
+			r.exits(t, 3)
+			r.figures(t, name)
+			n := 0
+			var others []string
+			for _, l := range out.all() {
+				if number, _, ok := strings.Cut(l, " "); !ok {
+					others = append(others, l)
+				} else if number != strconv.Itoa(n) {
+					t.Fatalf("west gave %s, want %d", number, n)
+				} else {
+					n++
+				}
+			}
+			equal(t, "east", others, counted(east, 0, 50))
+			if n < 20 || n >= 1000 {
+				t.Errorf("%d records came from west", n)
+			}
+			r.says(t, 1, "west: lost")
+			r.says(t, 1, "west/"+topic+"/0: given up at offset "+strconv.Itoa(n)+" ")
+			r.says(t, 1, "partial", "west")
+			tidy(t, r)
+		})
+	}
 }
