@@ -41,9 +41,11 @@ package testscripts
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/pprof"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -70,6 +72,11 @@ func runKcm() {
 }
 
 func TestScripts(t *testing.T) {
+	// Under nohup SIGHUP is ignored, and by what the scripts start as well, unless
+	// this process catches it.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
 		testscript.Run(t, testscript.Params{
 			Dir:                ".",
