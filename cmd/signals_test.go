@@ -18,7 +18,7 @@ import (
 )
 
 func TestFirstSignalCancelsSecondIsDelivered(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // brokers of other tests may run
 	ch := make(chan os.Signal)
 	w := world{signals: ch}
 	ctx, second, stop := withSignals(w.make(nil, nil))
@@ -41,7 +41,7 @@ func TestFirstSignalCancelsSecondIsDelivered(t *testing.T) {
 }
 
 func TestStopWithoutASignal(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // brokers of other tests may run
 	w := world{signals: make(chan os.Signal)}
 	ctx, _, stop := withSignals(w.make(nil, nil))
 	stop()
