@@ -29,7 +29,7 @@ func (d *decoder) native(n *node) part {
 		}},
 	})
 	if n.kind == mapping && len(n.pairs) == 0 {
-		d.failAt(n, "the document is empty; it must hold clusters or streams")
+		d.failAt(n, emptyText)
 	}
 	return p
 }
@@ -120,8 +120,7 @@ func (d *decoder) properties(key string, n *node) []Property {
 	for _, p := range n.pairs {
 		at := d.place(p.line, p.col)
 		switch {
-		case p.bare:
-			d.bareKey(at, key)
+		case d.halfKey(p, key):
 			return nil
 		case p.value.kind == null:
 			d.fail(at, "%s has no value; write \"\" if it is empty", quoteKey(p.key))

@@ -63,6 +63,7 @@ func (d *decoder) fields(n *node, what string, fields []field) {
 	for _, p := range n.pairs {
 		f := find(fields, p.key)
 		switch {
+		case d.halfKey(p, what):
 		case f == nil:
 			d.unknownKey(p, what, fields)
 		case p.value.kind == null:
@@ -88,17 +89,29 @@ func (d *decoder) unknownKey(p pair, what string, fields []field) {
 		names[i] = f.name
 	}
 	at := d.place(p.line, p.col)
-	if p.bare {
-		d.bareKey(at, what)
-		return
+	switch p.flaw {
+	case glued:
+		d.fail(at, "%s has no such key; %s%s", what, quoteComma, allowed(p.key, names))
+	default:
+		d.fail(at, "%s has no key %s%s", what, quoteKey(p.key), allowed(p.key, names))
 	}
-	d.fail(at, "%s has no key %s%s", what, quoteKey(p.key), allowed(p.key, names))
 }
 
-// bareKey refuses a key without a colon. It is not shown: where a value before
-// it holds a comma, it is the tail of that value.
-func (d *decoder) bareKey(at Origin, what string) {
-	d.fail(at, "a key without a value in %s; quote the value before it if that holds a comma", what)
+const quoteComma = "quote the value before it if that holds a comma"
+
+// halfKey refuses a key without a colon, or without a blank behind it. It is
+// not shown: where a value before it holds a comma, it is the tail of that value.
+func (d *decoder) halfKey(p pair, what string) bool {
+	at := d.place(p.line, p.col)
+	switch p.flaw {
+	case bare:
+		d.fail(at, "a key without a value in %s; %s", what, quoteComma)
+	case tight:
+		d.fail(at, "no blank behind the colon of a key in %s; %s", what, quoteComma)
+	default:
+		return false
+	}
+	return true
 }
 
 // quoteKey quotes a key, if it is one and not a line that lost its indentation.

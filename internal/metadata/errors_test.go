@@ -102,6 +102,11 @@ func TestErrorsOfBytes(t *testing.T) {
 		{"empty values", strings.Repeat("-\n", 201), "<stdin>:201:1: more than 200 keys and entries without a value"},
 		{"documents", strings.Repeat("---\na: b\n", 1001), "<stdin>:2001:1: more than 1000 documents in one file"},
 		{"alias bomb", bomb(), "<stdin>:6:35: aliases make this document larger than 1000000 values"},
+		{"tab in a value", "clusters:\n  east:\n    clusterId: S3cr3t\tx\n", "<stdin>:3:16: a tab inside a text without quotes; quote it"},
+		{"tab in braces", "clusters: {east: {clusterId: S3cr3t\tx}}", "<stdin>:1:30: a tab inside a text without quotes; quote it"},
+		{"tab in a long value", "clusters:\n  east:\n    clusterId: x\n      y\tz\n", "<stdin>:3:16: a tab inside a text without quotes; quote it"},
+		{"tab in a number", "clusters: {east: {properties: {a: 5\t6}}}", "<stdin>:1:35: a tab inside a text without quotes; quote it"},
+		{"empty list after another", east + "---\n[]\n", "<stdin>:3:1: the document is empty; it must hold clusters or streams"},
 		{"size", east + strings.Repeat(" ", maxSource), "metadata source standard input: it is too large: the limit is 16 MiB"},
 		{
 			"secret manifest", "kind: Secret\ndata:\n  kcm.yaml: " + base64.StdEncoding.EncodeToString([]byte("clusters:\n  east: {bootstrap: a, x: S3cr3t}")),

@@ -7,6 +7,9 @@ import "strings"
 // own names hold they may hold : = and commas, as bootstrap addresses do.
 func (d *decoder) flink(n *node) part {
 	var p part
+	if len(n.items) == 0 {
+		d.failAt(n, emptyText)
+	}
 	for _, item := range n.items {
 		s := &Stream{Origin: d.at(item)}
 		var at *node
@@ -82,7 +85,10 @@ func (d *decoder) flinkTopics(key string, n *node) []Topic {
 	var all []Topic
 	for _, item := range d.entries(key, n) {
 		name := d.scalar("an entry of "+key, item)
-		if why := badTopic(name); why != "" {
+		switch why := badTopic(name, ", and Flink's form takes names only"); {
+		case len(name) > 1 && strings.HasPrefix(name, "/") && strings.HasSuffix(name, "/"):
+			d.failAt(item, "%s is no topic name; Flink's form takes names only, a pattern needs kcm's own form", quote(item))
+		case why != "":
 			d.failAt(item, "%s is no topic name: %s", quote(item), why)
 		}
 		if !contains(all, name) { // Flink keeps them as a set

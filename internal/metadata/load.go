@@ -109,11 +109,13 @@ func (opt Options) readEntries(d *decoder, n *node, m *merger) error {
 	return nil
 }
 
+const emptyText = "the document is empty; it must hold clusters or streams"
+
 // document reads either form.
 func (d *decoder) document(n *node) part {
 	switch n.kind {
 	case null:
-		d.failAt(n, "the document is empty; it must hold clusters or streams")
+		d.failAt(n, emptyText)
 	case mapping:
 		return d.native(n)
 	case list:

@@ -152,9 +152,6 @@ func TestFlinksForm(t *testing.T) {
 	if got, want := v.Stream("stream1").Origin.String(), "<stdin>:11:13"; got != want {
 		t.Errorf("stream1 is at %s, want %s", got, want)
 	}
-	if v, err := loadText(t, "[]"); err != nil || len(v.Streams) != 0 {
-		t.Errorf("an empty list gives %v, %v", v, err)
-	}
 }
 
 func summary(v *View) string {
@@ -262,6 +259,8 @@ func TestYAMLForms(t *testing.T) {
 		"flow in flow": "{clusters: {east: {bootstrap: [a:1]}}}",
 		"block text":   "clusters:\n  east:\n    bootstrap: >-\n      a:1\n",
 		"explicit key": "clusters:\n  ? east\n  : bootstrap: a:1\n",
+		"json":         `{"clusters":{"east":{"bootstrap":"a:1","clusterId":"x"}}}`,
+		"tabs":         "clusters:\t# a\tb\n  east:\t\n    bootstrap:\ta:1\t\n    sasl: {password: 'x\ty'}\n    clusterId: |\t# c\n      x\ty\n",
 		"properties":   "clusters: {east: {bootstrap: \"a:1\", properties: {linger.ms: 5, enable.idempotence: true, x: \"\"}}}",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -130,7 +130,7 @@ func topicWord(word string, regex bool) (Topic, error) {
 		}
 		return t, nil
 	}
-	if why := badTopic(word); why != "" {
+	if why := badTopic(word, ", and consume -r takes patterns"); why != "" {
 		return Topic{}, fault.New(fault.Usage, "%q is no topic name: %s", word, why)
 	}
 	return Named(word), nil

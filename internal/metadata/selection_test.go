@@ -84,8 +84,8 @@ func TestErrorsOfSelect(t *testing.T) {
 		{native, []string{"orders"}, false, true, "all streams and named streams exclude each other"},
 		{native, nil, false, false, "no stream is named\nhint: name streams or CLUSTER/TOPIC, or take all with -a"},
 		{native, []string{"or("}, true, false, "\"or(\" is no regular expression: missing closing ): `or(`"},
-		{native, []string{"east/a b"}, false, false, `"a b" is no topic name: it holds ' '; letters, digits and . _ - are allowed, and a pattern stands between slashes`},
-		{&View{AdHoc: true}, []string{"or*"}, false, false, `"or*" is no topic name: it holds '*'; letters, digits and . _ - are allowed, and a pattern stands between slashes`},
+		{native, []string{"east/a b"}, false, false, `"a b" is no topic name: it holds ' '; letters, digits and . _ - are allowed, and consume -r takes patterns`},
+		{&View{AdHoc: true}, []string{"or*"}, false, false, `"or*" is no topic name: it holds '*'; letters, digits and . _ - are allowed, and consume -r takes patterns`},
 	} {
 		_, err := c.view.Select(c.words, c.regex, c.all)
 		wantUsage(t, err, c.want)

@@ -112,7 +112,7 @@ func (d *decoder) topics(key string, n *node) []Topic {
 
 func (d *decoder) topic(n *node, s string) Topic {
 	if !strings.HasPrefix(s, "/") {
-		if why := badTopic(s); why != "" {
+		if why := badTopic(s, ", and a pattern stands between slashes"); why != "" {
 			d.failAt(n, "%s is no topic name: %s", quote(n), why)
 		}
 		return Named(s)
@@ -138,8 +138,9 @@ func regexpReason(err error, hidden bool) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 
-// badTopic says why Kafka would refuse a topic name.
-func badTopic(name string) string {
+// badTopic says why Kafka would refuse a topic name; advice follows where it
+// holds what no name holds.
+func badTopic(name, advice string) string {
 	switch {
 	case name == "":
 		return "it is empty"
@@ -151,7 +152,7 @@ func badTopic(name string) string {
 	for _, r := range name {
 		ok := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r)
 		if !ok {
-			return fmt.Sprintf("it holds %q; letters, digits and . _ - are allowed, and a pattern stands between slashes", r)
+			return fmt.Sprintf("it holds %q; letters, digits and . _ - are allowed%s", r, advice)
 		}
 	}
 	return ""

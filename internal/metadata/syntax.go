@@ -199,8 +199,10 @@ func explain(src string, line, col int, complaint string) *parseError {
 func sentence(before, here rune, complaint string) string {
 	missing := strings.Contains(complaint, "must be specified")
 	switch {
-	case here == '@' || here == '`':
+	case strings.ContainsRune("@`", here), here == '%' && before != 0:
 		return fmt.Sprintf("a value cannot begin with %c; quote it", here)
+	case strings.ContainsRune("&|>", here):
+		return fmt.Sprintf("what follows this %c cannot be read; quote a text that begins with it", here)
 	case here == '{' && before == '$':
 		return `a value with ${…} inside { } or [ ] must be quoted: "${…}"`
 	case here == '[' && missing, before == ']' && missing:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -46,8 +47,19 @@ type pair struct {
 	key       string
 	line, col int
 	value     *node
-	bare      bool // inside braces, without even a colon
+	flaw      flaw
 }
+
+// flaw is what makes a key inside braces look like the tail of a value that
+// holds a comma. Such a key may be part of a secret and is not shown.
+type flaw uint8
+
+const (
+	sound flaw = iota
+	bare       // without even a colon
+	tight      // no blank behind the colon: YAML would take key and value for one text
+	glued      // no blank between it and the comma before it
+)
 
 // get returns the value of a key of a mapping, nil if there is none.
 func (n *node) get(key string) *node {
@@ -93,6 +105,12 @@ func parseTokens(src string) (file *ast.File, perr *parseError) {
 	}()
 	tokens := lexer.Tokenize(src)
 	if perr := checkShape(tokens); perr != nil {
+		return nil, perr
+	}
+	if perr := checkTokens(tokens); perr != nil {
+		return nil, perr
+	}
+	if perr := checkLastTag(src, tokens); perr != nil {
 		return nil, perr
 	}
 	// Duplicate keys are found here, where both places can be named.
@@ -302,11 +320,13 @@ func (c *converter) pairs(out *node, values []*ast.MappingValueNode, at *token.T
 	}
 }
 
-// keyWord quotes a key for a message. One without a colon is not shown: it may
-// be the tail of a secret that holds a comma.
+// keyWord quotes a key for a message, unless it may be the tail of a secret.
 func keyWord(p pair) string {
-	if p.bare {
+	switch p.flaw {
+	case bare:
 		return "a key without a value"
+	case tight, glued:
+		return "a key"
 	}
 	return quoteKey(p.key)
 }
@@ -325,8 +345,30 @@ func (c *converter) pair(v *ast.MappingValueNode) (pair, bool) {
 		return pair{}, false
 	}
 	value := c.convert(v.Value)
-	bare := v.Start != nil && v.Start.Type != token.MappingValueType && v.Start.Type != token.MappingKeyType
-	return pair{key: k.text, line: k.line, col: k.col, value: value, bare: bare}, c.err == nil
+	return pair{key: k.text, line: k.line, col: k.col, value: value, flaw: flawOf(key, v)}, c.err == nil
+}
+
+func flawOf(key ast.Node, v *ast.MappingValueNode) flaw {
+	colon, word := v.Start, key.GetToken()
+	switch {
+	case colon == nil || colon.Type == token.MappingKeyType:
+		return sound
+	case colon.Type != token.MappingValueType:
+		return bare
+	case !isPlain(word):
+		return sound
+	case colon.Next != nil && isPlain(colon.Next) && touches(colon, colon.Next):
+		return tight
+	case word.Prev != nil && word.Prev.Type == token.CollectEntryType && touches(word.Prev, word):
+		return glued
+	}
+	return sound
+}
+
+// touches reports that b stands right behind a, one character. Columns do not
+// tell: the library counts no tabs.
+func touches(a, b *token.Token) bool {
+	return a.Position.Line == b.Position.Line && !strings.ContainsAny(b.Origin[:min(1, len(b.Origin))], " \t\n")
 }
 
 // merge returns the mappings that a << key names.
@@ -355,7 +397,7 @@ func (c *converter) alias(n *ast.AliasNode) *node {
 
 func (c *converter) tag(n *ast.TagNode) *node {
 	if n.Value == nil {
-		return c.fail(n.GetToken(), "a tag without a value; quote a text that begins with !")
+		return c.fail(n.GetToken(), emptyTag)
 	}
 	out := c.convert(n.Value)
 	switch n.GetToken().Value {
@@ -369,5 +411,5 @@ func (c *converter) tag(n *ast.TagNode) *node {
 	case "!!map", "!!seq", "!!int", "!!float", "!!bool", "!!null":
 		return out
 	}
-	return c.fail(n.GetToken(), "kcm knows no such tag; quote a text that begins with !")
+	return c.fail(n.GetToken(), unknownTag)
 }
