@@ -30,17 +30,17 @@ const (
 )
 
 // Client makes a new client for a role; the caller closes it. It contacts
-// nothing.
+// nothing, and will begin with addresses that are known to answer, if any.
 func (c *Cluster) Client(role Role, extra ...kgo.Opt) (*kgo.Client, error) {
 	w, t := c.dialer.wire, c.tuning
-	setup := otherSetup
+	setup, answer := otherSetup, firstAnswer
 	if role == Control {
-		setup = controlSetup
+		setup, answer = controlSetup, controlSetup
 	}
 	opts := []kgo.Opt{
-		kgo.SeedBrokers(c.bootstrap...),
+		kgo.SeedBrokers(c.seeds()...),
 		kgo.ClientID(t.ClientID),
-		kgo.Dialer(c.dialer.with(setup)),
+		kgo.Dialer(c.dialer.with(setup, max(answer, t.RequestTimeout))),
 		kgo.BrokerMaxReadBytes(w.maxRead),
 		kgo.FetchMaxBytes(min(50<<20, w.maxRead)), // unused, but kgo compares the two
 		kgo.ConnIdleTimeout(w.idle),
@@ -112,7 +112,7 @@ func (c *Cluster) Control() (*kgo.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.control = cl
+		c.control, c.seeded = cl, c.seeds()
 	}
 	return c.control, nil
 }

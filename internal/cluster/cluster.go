@@ -34,6 +34,7 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	control *kgo.Client
+	seeded  []string // what control begins with
 }
 
 // New checks cfg completely and reads the key material that it names, without

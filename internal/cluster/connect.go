@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,15 +20,17 @@ const (
 	quiet        = 300 * time.Millisecond  // after which the probe looks what is the matter
 	reachLimit   = 1500 * time.Millisecond // for the advertised addresses
 	reachMore    = 300 * time.Millisecond  // for the rest, once one broker was reached
-	mostProbed   = 5
+	agreeLimit   = 300 * time.Millisecond  // for the rest of the bootstrap addresses, once one has answered
+	mostTold     = 4                       // findings beside the most telling one
 )
 
 // Connect contacts the cluster and says what it is. It ends within 5 s (or with
 // ctx) and its error says for certain what is wrong: the name does not resolve,
 // the port refuses, TLS meets plain text, the password is wrong and so on. A
-// cluster whose id is not the one in Config is refused (fault.Refused). Brokers
-// of which it is known that they cannot be reached carry that in Err; when no
-// broker can be reached the error is fault.Unreachable.
+// cluster whose id is not the one in Config is refused (fault.Refused), and so are
+// bootstrap addresses that lead to several clusters. Brokers of which it is known
+// that they cannot be reached carry that in Err; when no broker can be reached
+// the error is fault.Unreachable.
 func (c *Cluster) Connect(ctx context.Context) (Info, error) {
 	cl, err := c.Control()
 	if err != nil {
@@ -46,6 +50,9 @@ func (c *Cluster) Connect(ctx context.Context) (Info, error) {
 			On(c.name).WithHint("correct bootstrap or clusterId, whichever is wrong")
 	}
 	c.book.advertised(info.Brokers)
+	if len(c.bootstrap) > 1 {
+		c.reseed()
+	}
 	return info, c.reach(limited, &info)
 }
 
@@ -57,29 +64,46 @@ func orNone(s string) string {
 }
 
 type met struct {
+	via  string // the bootstrap address; empty from the control client
 	info Info
 	err  error
 }
 
-// meeting is one run of Connect: the control client's attempt and the probe's.
+// meeting is one run of Connect: the control client's attempt and the probes of
+// the bootstrap addresses.
 type meeting struct {
 	c              *Cluster
 	client, probes chan met
 	probing        bool
-	finding        error // what the probe found
+	heard          []met // what the probes said
+	finding        error // what is wrong, when all probes failed
 }
 
-// meet asks the control client and, when that fails or stays quiet, the probe,
-// which tells causes that the client hides behind retries. Whoever gets an
-// answer first ends it.
+// meet asks the control client and, when that fails or stays quiet, the probes,
+// which tell causes that the client hides behind retries. Whoever gets an
+// answer first ends it. Several addresses are probed in any case, since they may
+// belong to several clusters.
 func (c *Cluster) meet(ctx context.Context, cl *kgo.Client) (Info, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	m := &meeting{c: c, client: make(chan met, 1), probes: make(chan met, 1)}
+	m := &meeting{c: c, client: make(chan met, 1), probes: make(chan met, len(c.bootstrap))}
 	go func(to chan<- met) {
 		info, err := askClient(ctx, cl)
-		to <- met{info, err}
+		to <- met{info: info, err: err}
 	}(m.client)
+	if len(c.bootstrap) > 1 {
+		m.probe(ctx)
+	}
+	info, err := m.first(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	m.others(ctx)
+	return info, m.agree(info)
+}
+
+// first waits for the first answer, or for certainty that none comes.
+func (m *meeting) first(ctx context.Context) (Info, error) {
 	timer := time.NewTimer(quiet)
 	defer timer.Stop()
 	for {
@@ -95,7 +119,7 @@ func (c *Cluster) meet(ctx context.Context, cl *kgo.Client) (Info, error) {
 		case <-ctx.Done():
 			out, done = met{err: m.finding}, true
 			if m.finding == nil {
-				out.err = c.sentences().silent(strings.Join(c.bootstrap, ", "))
+				out.err = m.c.sentences().silent(strings.Join(m.c.bootstrap, ", "))
 			}
 		}
 		if done {
@@ -109,10 +133,12 @@ func (m *meeting) probe(ctx context.Context) {
 		return
 	}
 	m.probing = true
-	go func() {
-		info, err := m.c.probeAll(ctx)
-		m.probes <- met{info, err}
-	}()
+	for _, addr := range m.c.bootstrap {
+		go func() {
+			info, err := m.c.probe(ctx, addr)
+			m.probes <- met{addr, info, err}
+		}()
+	}
 }
 
 func (m *meeting) clientSays(ctx context.Context, x met) (met, bool) {
@@ -127,12 +153,59 @@ func (m *meeting) clientSays(ctx context.Context, x met) (met, bool) {
 
 // probeSays: silence may be slowness, for which the client waits on.
 func (m *meeting) probeSays(x met) (met, bool) {
+	m.heard = append(m.heard, x)
 	if x.err == nil {
-		m.c.book.entered(x.info.Via)
+		m.c.book.entered(x.via)
 		return x, true
 	}
-	m.finding = x.err
-	return x, m.client == nil || !isSilence(x.err)
+	if len(m.heard) < len(m.c.bootstrap) {
+		return x, false
+	}
+	m.finding = m.c.mostTelling(m.heard)
+	return met{err: m.finding}, m.client == nil || !isSilence(m.finding)
+}
+
+// others listens a little longer to the addresses that have not answered yet.
+func (m *meeting) others(ctx context.Context) {
+	if len(m.c.bootstrap) == 1 {
+		return
+	}
+	timer := time.NewTimer(agreeLimit)
+	defer timer.Stop()
+	for len(m.heard) < len(m.c.bootstrap) {
+		select {
+		case x := <-m.probes:
+			m.heard = append(m.heard, x)
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// agree refuses bootstrap addresses of several clusters: a client would read
+// whichever answers first.
+func (m *meeting) agree(info Info) error {
+	ids := map[string]string{info.Via: info.ClusterID}
+	for _, x := range m.heard { // of what the client says, the address is a guess
+		if x.err == nil {
+			ids[x.via] = x.info.ClusterID
+		}
+	}
+	one := ""
+	for _, addr := range m.c.bootstrap {
+		switch id := ids[addr]; {
+		case id == "":
+		case one == "":
+			one = addr
+		case id != ids[one]:
+			return fault.New(fault.Refused, "%s: bootstrap names several clusters: the one at %s has the id %s, the one at %s has the id %s",
+				m.c.name, one, ids[one], addr, id).
+				On(m.c.name).WithHint("give each cluster a name and a bootstrap of its own")
+		}
+	}
+	return nil
 }
 
 func askClient(ctx context.Context, cl *kgo.Client) (Info, error) {
@@ -160,42 +233,31 @@ func infoOf(m *kmsg.MetadataResponse) Info {
 	return info
 }
 
-// probeAll probes the bootstrap addresses at once; the first answer counts, or
-// else the finding that says most.
-func (c *Cluster) probeAll(ctx context.Context) (Info, error) {
-	addrs := c.bootstrap[:min(len(c.bootstrap), mostProbed)]
+// probe asks one bootstrap address who the cluster is.
+func (c *Cluster) probe(ctx context.Context, addr string) (Info, error) {
 	p := &probe{dialer: c.dialer, say: c.sentences(), login: c.login, id: c.tuning.ClientID}
-	results := make(chan met, len(addrs))
-	for _, a := range addrs {
-		go func() {
-			m, err := p.run(ctx, a)
-			if err != nil {
-				results <- met{err: err}
-				return
-			}
-			info := infoOf(m)
-			info.Via = a
-			results <- met{info: info}
-		}()
+	m, err := p.run(ctx, addr)
+	if ctx.Err() == nil || err == nil {
+		c.book.answered(addr, err == nil)
 	}
-	var found []error
-	for range addrs {
-		m := <-results
-		if m.err == nil {
-			return m.info, nil
-		}
-		found = append(found, m.err)
+	if err != nil {
+		return Info{}, err
 	}
-	return Info{}, c.mostTelling(found)
+	info := infoOf(m)
+	info.Via = addr
+	return info, nil
 }
 
 // mostTelling picks the finding about an address that at least answered, and
-// says how many more there are.
-func (c *Cluster) mostTelling(found []error) error {
-	best := found[0]
+// says what is wrong with the others.
+func (c *Cluster) mostTelling(found []met) error {
+	slices.SortFunc(found, func(a, b met) int {
+		return cmp.Compare(slices.Index(c.bootstrap, a.via), slices.Index(c.bootstrap, b.via))
+	})
+	best := found[0].err
 	for _, f := range found[1:] {
-		if telling(f) > telling(best) {
-			best = f
+		if telling(f.err) > telling(best) {
+			best = f.err
 		}
 	}
 	f, ok := errors.AsType[*fault.Error](best)
@@ -204,8 +266,8 @@ func (c *Cluster) mostTelling(found []error) error {
 	}
 	var others []string
 	for _, x := range found {
-		if x != best {
-			others = append(others, strings.TrimPrefix(x.Error(), c.name+": "))
+		if x.err != best && len(others) < mostTold {
+			others = append(others, strings.TrimPrefix(x.err.Error(), c.name+": "))
 		}
 	}
 	f.Message = fmt.Sprintf("%s; %s", f.Message, strings.Join(others, "; "))

@@ -31,8 +31,8 @@ type dialer struct {
 }
 
 // with returns the function that kgo dials with; limit holds for TCP and TLS
-// together unless the user set one.
-func (d *dialer) with(limit time.Duration) func(context.Context, string, string) (net.Conn, error) {
+// together unless the user set one, answer for the first answer after it.
+func (d *dialer) with(limit, answer time.Duration) func(context.Context, string, string) (net.Conn, error) {
 	if d.wire.setup > 0 {
 		limit = d.wire.setup
 	}
@@ -43,7 +43,10 @@ func (d *dialer) with(limit time.Duration) func(context.Context, string, string)
 		if !errors.Is(err, context.Canceled) { // given up, which says nothing about the address
 			d.book.dialed(addr, err)
 		}
-		return conn, err
+		if err != nil {
+			return nil, err
+		}
+		return &patient{Conn: conn, until: time.Now().Add(answer)}, nil
 	}
 }
 
@@ -100,8 +103,10 @@ type book struct {
 	mu     sync.Mutex
 	failed map[string]failure
 	worked map[string]bool
-	nodes  map[string]int32 // advertised address → node id
-	via    string           // the bootstrap address that answered last
+	// answers holds the addresses that answer as Kafka does, not only accept.
+	answers map[string]bool
+	nodes   map[string]int32 // advertised address → node id
+	via     string           // the bootstrap address that answered last
 }
 
 type failure struct {
@@ -110,7 +115,7 @@ type failure struct {
 }
 
 func newBook() *book {
-	return &book{failed: map[string]failure{}, worked: map[string]bool{}, nodes: map[string]int32{}}
+	return &book{failed: map[string]failure{}, worked: map[string]bool{}, answers: map[string]bool{}, nodes: map[string]int32{}}
 }
 
 // dialed notes how an attempt to connect ended.
@@ -122,6 +127,7 @@ func (b *book) dialed(addr string, err error) {
 		b.worked[addr] = true
 		return
 	}
+	delete(b.answers, addr)
 	b.failed[addr] = failure{err: err, at: time.Now()}
 }
 
@@ -184,6 +190,20 @@ func (b *book) entrance() string {
 func (b *book) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
 	if err == nil && meta.NodeID < 0 {
 		b.entered(net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port))))
+	}
+}
+
+// silence is how long an answer stays out before the address is taken for one
+// that does not answer; an earlier timeout may be a request that was given up.
+const silence = 2 * time.Second
+
+// OnBrokerE2E implements kgo.HookBrokerE2E.
+func (b *book) OnBrokerE2E(meta kgo.BrokerMetadata, _ int16, e kgo.BrokerE2E) {
+	addr := net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port)))
+	if e.Err() == nil {
+		b.answered(addr, true)
+	} else if isTimeout(e.ReadErr) && e.ReadWait+e.TimeToRead >= silence {
+		b.answered(addr, false)
 	}
 }
 

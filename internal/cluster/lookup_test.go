@@ -64,7 +64,7 @@ func TestConnectFake(t *testing.T) {
 				t.Fatalf("got %+v, %v", info, err)
 			}
 			// The probe alone must come to the same end.
-			probed, err := c.probeAll(t.Context())
+			probed, err := c.probe(t.Context(), c.bootstrap[0])
 			if err != nil || probed.ClusterID != "c1" || len(probed.Brokers) != 2 {
 				t.Errorf("probe: %+v, %v", probed, err)
 			}

@@ -2,9 +2,11 @@ package fetch
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
@@ -99,12 +101,11 @@ func (f *Fetcher) request(ctx context.Context, fl *flight) (*kmsg.FetchResponse,
 	defer done()
 	late := time.AfterFunc(f.cfg.timing.slow, func() { f.post(func() { f.doubt(fl) }) })
 	defer late.Stop()
-	if fl.again {
-		// The broker may have another address by now, and a client asks for
-		// those only when it has to.
-		refresh := kmsg.NewPtrMetadataRequest()
-		refresh.Topics = []kmsg.MetadataRequestTopic{}
-		if _, err := cl.Request(ctx, refresh); err != nil {
+	// The broker may have another address by now, and a client asks for those
+	// only when it has to. A client that does not know the broker would ask one
+	// address after the other, for as long as a long poll may take each.
+	if known := knows(cl, fl.b.id); fl.again || !known {
+		if err := f.refresh(ctx, cl); err != nil && !known {
 			return nil, err
 		}
 	}
@@ -113,6 +114,44 @@ func (f *Fetcher) request(ctx context.Context, fl *flight) (*kmsg.FetchResponse,
 		return nil, err
 	}
 	return resp.(*kmsg.FetchResponse), nil
+}
+
+func knows(cl *kgo.Client, broker int32) bool {
+	one := *cl.Broker(int(broker))
+	return slices.ContainsFunc(cl.DiscoveredBrokers(), func(b *kgo.Broker) bool { return *b == one })
+}
+
+// refresh has a client look up where the brokers are. Each attempt goes to the
+// next broker, and one that does not answer is not waited for by the others.
+func (f *Fetcher) refresh(ctx context.Context, cl *kgo.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, f.cfg.timing.slow)
+	defer cancel()
+	const most = 8
+	failed := make(chan error, most)
+	ask := func() {
+		req := kmsg.NewPtrMetadataRequest()
+		req.Topics = []kmsg.MetadataRequestTopic{} // nil would be all of them
+		_, err := cl.Request(ctx, req)
+		failed <- err
+	}
+	hedge := time.NewTicker(f.cfg.timing.slow / 10)
+	defer hedge.Stop()
+	asked, open := 1, 1
+	go ask()
+	for open > 0 {
+		select {
+		case err := <-failed:
+			if open--; err == nil || open == 0 {
+				return err
+			}
+		case <-hedge.C:
+			if asked < most {
+				asked, open = asked+1, open+1
+				go ask()
+			}
+		}
+	}
+	return nil
 }
 
 // handOn calls Fetched for each outcome that has something, at once, and waits

@@ -57,15 +57,18 @@ func quick() timing {
 // reader's hooks before it runs.
 func newReader(t testing.TB, c *kafkatest.Cluster, change func(*reader, *Config)) *reader {
 	t.Helper()
+	opts := c.ClientOpts()
+	return newReaderOf(t, func(cluster.Role) (*kgo.Client, error) { return kgo.NewClient(opts...) }, change)
+}
+
+// newReaderOf makes a reader of what the clients are connected to.
+func newReaderOf(t testing.TB, client func(cluster.Role) (*kgo.Client, error), change func(*reader, *Config)) *reader {
+	t.Helper()
 	r := &reader{
 		t: t, records: map[Partition][]got{}, next: map[Partition]int64{},
 		last: map[Partition]Data{}, calls: map[Partition]int{}, begun: time.Now(),
 	}
-	opts := c.ClientOpts()
-	cfg := Config{
-		Cluster: "test", Handler: r, timing: quick(),
-		Client: func(cluster.Role) (*kgo.Client, error) { return kgo.NewClient(opts...) },
-	}
+	cfg := Config{Cluster: "test", Handler: r, timing: quick(), Client: client}
 	if change != nil {
 		change(r, &cfg)
 	}
