@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -41,9 +42,9 @@ config file or a default says so. Secrets are masked.`,
 
 // shownSetting is one line of config show.
 type shownSetting struct {
-	Key    string  `json:"key"`
-	Value  *string `json:"value"` // nil when nothing is set
-	Origin string  `json:"origin"`
+	Key    string `json:"key"`
+	Value  any    `json:"value"` // bool, number, string or, of a list, []string; nil when nothing is set
+	Origin string `json:"origin"`
 }
 
 // shownConfig is the JSON of config show.
@@ -58,33 +59,63 @@ func showConfig(env *Env, output string) error {
 	if s.File != "" {
 		shown.File = &s.File
 	}
-	for _, st := range s.All() {
-		shown.Settings = append(shown.Settings, shownValues(st)...)
-	}
 	if output == "json" {
+		for _, st := range s.All() {
+			shown.Settings = append(shown.Settings, shownSettings(st)...)
+		}
 		_, err := fmt.Fprintln(env.Stdout, jsonText(shown))
 		return err
 	}
 	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SETTING\tVALUE\tORIGIN")
-	for _, st := range shown.Settings {
-		value := "-"
-		if st.Value != nil {
-			value = oneLine(*st.Value)
+	for _, st := range s.All() {
+		if len(st.Values) == 0 {
+			fmt.Fprintf(w, "%s\t-\tdefault\n", st.Flag.Label())
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", st.Key, value, st.Origin)
+		for _, v := range st.Values {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", st.Flag.Label(), oneLine(st.Mask(v)), oneLine(v.Origin))
+		}
 	}
 	return w.Flush()
 }
 
-func shownValues(st settings.Setting) []shownSetting {
-	if len(st.Values) == 0 {
-		return []shownSetting{{Key: st.Flag.Label(), Origin: "default"}}
+// shownSettings are the entries of a setting: one, or for properties, which add
+// up, one for each place that some come from.
+func shownSettings(st settings.Setting) []shownSetting {
+	entry := shownSetting{Key: st.Flag.Label(), Origin: st.Origin()}
+	if st.Flag.Shape == settings.Single {
+		if len(st.Values) > 0 {
+			entry.Value = typed(st.Flag.Type, st.Mask(st.Values[0]))
+		}
+		return []shownSetting{entry}
 	}
-	list := make([]shownSetting, len(st.Values))
+	list := []shownSetting{}
+	texts := []string{}
 	for i, v := range st.Values {
-		text := st.Mask(v)
-		list[i] = shownSetting{Key: st.Flag.Label(), Value: &text, Origin: v.Origin}
+		texts = append(texts, st.Mask(v))
+		if i+1 == len(st.Values) || st.Values[i+1].Origin != v.Origin {
+			list = append(list, shownSetting{Key: entry.Key, Value: texts, Origin: v.Origin})
+			texts = []string{}
+		}
+	}
+	if len(list) == 0 {
+		entry.Value = texts
+		list = append(list, entry)
 	}
 	return list
+}
+
+// typed is a value as JSON has it; text that is none of its type stays text.
+func typed(of, text string) any {
+	switch of {
+	case "bool":
+		if b, err := strconv.ParseBool(text); err == nil {
+			return b
+		}
+	case "int", "int32", "int64", "count":
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,8 +29,14 @@ func show(t *testing.T, w world, key string, args ...string) (value, origin stri
 			if found {
 				value += " "
 			}
-			if s.Value != nil {
-				value += *s.Value
+			switch v := s.Value.(type) {
+			case nil:
+			case []any:
+				for i, item := range v {
+					value += strings.Repeat(" ", min(i, 1)) + fmt.Sprint(item)
+				}
+			default:
+				value += fmt.Sprint(v)
 			}
 			origin, found = s.Origin, true
 		}
@@ -98,6 +105,8 @@ func TestSettingsReachTheFlags(t *testing.T) {
 	}{
 		{map[string]string{"KCM_CONSUME_NUM": "x"}, []string{"consume", "-b", "h:1", "orders"}, "kcm: env KCM_CONSUME_NUM: consume.num x is no whole number\n"},
 		{map[string]string{"KCM_GIVE_UP": "x"}, []string{"config", "show"}, "kcm: env KCM_GIVE_UP: give-up x is no duration such as 15s\n"},
+		{map[string]string{"KCM_GIVE_UP": "-5s"}, []string{"config", "show"}, "kcm: env KCM_GIVE_UP: give-up -5s is not allowed: a time is 0 or more\n"},
+		{nil, []string{"config", "show", "--give-up", "-5s"}, "kcm: --give-up -5s is not allowed: a time is 0 or more\n"},
 		{map[string]string{"KCM_QUIET": "x"}, []string{"config", "show"}, "kcm: env KCM_QUIET: quiet x is no true or false\n"},
 		{map[string]string{"KCM_CONSUME_OFFSET": "never"}, []string{"consume", "-b", "h:1", "orders"}, "kcm: \"never\" is no offset spec\n"},
 		{map[string]string{"KCM_BOOTSTRAP": "h:1", "KCM_METADATA": "x.yaml"}, []string{"consume", "orders"}, "kcm: bootstrap addresses and metadata are both given (env KCM_BOOTSTRAP and env KCM_METADATA)\n"},
@@ -210,6 +219,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	}{
 		{"table", good, []string{"config", "show", "-X", "ssl.key.password=CANARY", "-X", "CANARY", "-vv"}, 0},
 		{"json", good, []string{"config", "show", "-o", "json", "-X", "sasl.password=CANARY", "--registry", "http://u:CAN/ARY@CANARY@h:1"}, 0},
+		{"misspelt", good, []string{"config", "show", "-X", "sasl.pasword=CANARY", "-b", "a=u:CANARY@h:1"}, 0},
+		{"misspelt as JSON", good, []string{"config", "show", "-o", "json", "-X", "sasl.pasword=CANARY", "-b", "u:CANARY@h:1"}, 0},
 		{"broken file", good + "\tx: CANARY: 'CANARY", []string{"config", "show"}, 2},
 		{"broken anchor", "properties: {sasl.password: *CANARY}", []string{"config", "show"}, 2},
 		{"unknown key beside", "properties: {sasl.password: CANARY}\nx: CANARY", []string{"config", "show"}, 2},
@@ -240,5 +251,81 @@ func TestConfigShowTable(t *testing.T) {
 	}
 	if r.code != 0 || r.stderr != "" {
 		t.Errorf("code %d, %s", r.code, r.stderr)
+	}
+}
+
+// TestConfigShowTypes wants booleans, numbers and lists as such.
+func TestConfigShowTypes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	w := world{env: map[string]string{"KCM_QUIET": "1", "KCM_CONSUME_NUM": "5", "KCM_CONSUME_FORMAT": "5", "KCM_PROPERTIES": "acks=1"}}
+	r := runKcm(t, w, "config", "show", "-o", "json", "-m", "a.yaml,b.yaml", "-X", "client.id=x", "-X", "client.rack=y")
+	for _, want := range []string{
+		`{"key":"metadata","value":["a.yaml","b.yaml"],"origin":"flag"}`,
+		`{"key":"bootstrap","value":[],"origin":"default"}`,
+		`{"key":"properties","value":["acks=1"],"origin":"env KCM_PROPERTIES"}`,
+		`{"key":"properties","value":["client.id=x","client.rack=y"],"origin":"flag"}`,
+		`{"key":"quiet","value":true,"origin":"env KCM_QUIET"}`,
+		`{"key":"verbose","value":0,"origin":"default"}`,
+		`{"key":"consume.num","value":5,"origin":"env KCM_CONSUME_NUM"}`,
+		`{"key":"consume.format","value":"5","origin":"env KCM_CONSUME_FORMAT"}`,
+		`{"key":"consume.null","value":null,"origin":"default"}`,
+	} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("config show has no %s:\n%s", want, r.stdout)
+		}
+	}
+}
+
+// TestNoControlsOnTheTerminal wants no escape sequence of a value to get through.
+func TestNoControlsOnTheTerminal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range [][]string{
+		{"config", "show", "-m", "a\x1b[31mb\u009b2J\x9b"},
+		{"config", "show", "-X", "client.id=a\x1b[31mb"},
+		{"config", "show", "-X", "\x1b[31m=b"},
+		{"config", "show", "-o", "json", "-m", "a\x1b[31mb\u009b2J\x7f"},
+		{"consume", "-b", "h:1", "x", "-X", "\x1b[31m=b"},
+		{"\x1b[31m"},
+		{"consume", "-b", "h:1", "x", "-f", "\x1b[31m\u009b"},
+	} {
+		r := runKcm(t, world{}, c...)
+		if strings.ContainsFunc(r.stdout+r.stderr, func(r rune) bool { return r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 }) {
+			t.Errorf("kcm %q: %q %q", c, r.stdout, r.stderr)
+		}
+	}
+}
+
+// TestSecretsThatLookLikeKeys keeps what may be a part of a secret out of errors.
+func TestSecretsThatLookLikeKeys(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		env  string
+		args []string
+		want string
+	}{
+		{"sasl.password=a,c.CANARY=x", nil, "kcm: env KCM_PROPERTIES: behind a comma stands a key that no Kafka client has; it is not shown, for it may be a part of the secret before it\n"},
+		{"", []string{"-X", "sasl.password CANARY=x"}, "kcm: -X: what stands before a = is no property's key; it is not shown, for it may be a part of a secret\n"},
+		{"", []string{"-X", "sasl.password:CANARY=x"}, "kcm: -X: what stands before a = is no property's key; it is not shown, for it may be a part of a secret\n"},
+		{"sasl.pasword=a", nil, "kcm: default: sasl.pasword (env KCM_PROPERTIES): no Kafka client has a property of this name\n"},
+		{"linger.ms=1,ackz=a", nil, "kcm: default: ackz (env KCM_PROPERTIES): no Kafka client has a property of this name\n"},
+	} {
+		w := world{env: map[string]string{"KCM_PROPERTIES": c.env}}
+		r := runKcm(t, w, append([]string{"consume", "-b", "h:1", "x", "-e"}, c.args...)...)
+		if r.code != 2 || !strings.HasPrefix(r.stderr, c.want) || strings.Contains(r.stderr, "CANARY") {
+			t.Errorf("%q %v: code %d, %q, want %q", c.env, c.args, r.code, r.stderr, c.want)
+		}
+		if r := runKcm(t, w, append([]string{"config", "show"}, c.args...)...); r.code != 0 || strings.Contains(r.stdout, "CANARY") {
+			t.Errorf("%q %v: code %d, %s", c.env, c.args, r.code, r.stdout)
+		}
+	}
+}
+
+func TestDanglingLink(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Symlink("gone.yaml", "kcm.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if r := runKcm(t, world{}, "describe"); r.code != 2 || r.stderr != "kcm: ./kcm.yaml is a link to gone.yaml, which does not exist\n" {
+		t.Errorf("code %d, %q", r.code, r.stderr)
 	}
 }

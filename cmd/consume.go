@@ -65,6 +65,9 @@ type consumeOptions struct {
 	started   time.Time
 }
 
+// noLimit is the number of records of a run that stops at none.
+const noLimit = -1
+
 // isolationChoice is what the command line says about the isolation level.
 type isolationChoice uint8
 
@@ -122,7 +125,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.StringArrayVarP(&f.offsets, "offset", "o", nil, "where to begin and end: a `SPEC`, or [CLUSTER/][TOPIC:]PARTITION=SPEC; see kcm help specs")
 	fs.BoolVarP(&f.exitAtEnd, "exit-at-end", "e", false, "stop at the ends seen at start-up")
 	fs.BoolVar(&f.follow, "follow", false, "go on when the end is reached (the default)")
-	fs.Int64VarP(&f.num, "num", "n", -1, "stop after `N` records")
+	fs.Int64VarP(&f.num, "num", "n", noLimit, "stop after `N` records; -1 is no limit")
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -139,6 +142,9 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 }
 
 func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []string) (*consumeOptions, error) {
+	if err := f.settle(env, cmd, args); err != nil {
+		return nil, err
+	}
 	o := &consumeOptions{
 		env: env, words: args, regex: f.regex, all: f.all, limit: f.num, failFast: f.failFast, wait: f.wait,
 		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(),
@@ -150,7 +156,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return oneOf("--progress", f.progress, "auto", "json", "off") },
 		func() error { return o.setNarrow(f) },
 		func() error { return o.setBounds(cmd, f) },
-		func() error { return o.setIsolation(f) },
+		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {
@@ -169,16 +175,13 @@ func (o *consumeOptions) checkWords() error {
 	return nil
 }
 
-func (o *consumeOptions) setIsolation(f consumeFlags) error {
+func (o *consumeOptions) setIsolation(f consumeFlags) {
 	switch {
-	case f.committed && f.uncommitted:
-		return fault.New(fault.Usage, "--read-committed and --read-uncommitted exclude each other")
 	case f.committed:
 		o.isolation = isolationCommitted
 	case f.uncommitted:
 		o.isolation = isolationUncommitted
 	}
-	return nil
 }
 
 // setBounds decides where the run begins and whether it has an end.
@@ -190,12 +193,9 @@ func (o *consumeOptions) setBounds(cmd *cobra.Command, f consumeFlags) (err erro
 	if err != nil {
 		return err
 	}
-	limited := cmd.Flags().Changed("num") || f.num >= 0
-	switch {
-	case f.exitAtEnd && f.follow:
-		return fault.New(fault.Usage, "-e and --follow exclude each other")
-	case limited && f.num < 0:
-		return fault.New(fault.Usage, "-n %d is not allowed: a number of records is 0 or more", f.num)
+	limited := f.num >= 0
+	if f.num < noLimit {
+		return fault.New(fault.Usage, "%s %d is not allowed: a number of records is 0 or more, or -1 for no limit", placeOf(o.env, cmd, "num"), f.num)
 	}
 	o.exit = (f.exitAtEnd || stops) && !f.follow
 	o.bounded = o.exit
@@ -223,8 +223,6 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	env := o.env
 	name := f.format
 	switch {
-	case f.json && name != "" && name != output.FormatJSON && given(env, cmd, "format") == settings.CommandLine:
-		return fault.New(fault.Usage, "-J and -f %s exclude each other", name)
 	case f.json:
 		name = output.FormatJSON
 	case name == "" && env.StdoutTerminal:

@@ -8,6 +8,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/metadata"
+	"github.com/kcm-cli/kcm/internal/settings"
 	"github.com/kcm-cli/kcm/internal/source"
 	"github.com/kcm-cli/kcm/internal/spec"
 )
@@ -212,7 +213,10 @@ func (n *Notices) tellf(format string, args ...any) {
 func useColor(env *Env) bool {
 	switch env.run.globals.color {
 	case "always":
-		return true
+		// The variable is nearer than the config file, but not than a flag or a
+		// variable of kcm's own.
+		st, _ := env.run.settings.Get("", "color")
+		return st.Source() != settings.File || env.Getenv("NO_COLOR") == ""
 	case "never":
 		return false
 	default:

@@ -85,12 +85,20 @@ func sourceNames(st settings.Setting, file string) []string {
 // may be a secret that lost its key.
 func checkPairs(st settings.Setting) error {
 	for _, v := range st.Values {
-		if key, _, ok := strings.Cut(v.Text, "="); !ok || key == "" {
-			where := v.Origin
-			if v.Source == settings.CommandLine {
-				where = "-X"
-			}
+		where := v.Origin
+		if v.Source == settings.CommandLine {
+			where = "-X"
+		}
+		key, _, ok := strings.Cut(v.Text, "=")
+		switch {
+		case !ok || key == "":
 			return fault.New(fault.Usage, "%s: a property without a key or a value", where).
+				WithHint("-X [CLUSTER:]KEY=VALUE")
+		case v.Doubtful:
+			return fault.New(fault.Usage, "%s: behind a comma stands a key that no Kafka client has; it is not shown, for it may be a part of the secret before it", where).
+				WithHint("one property a line, when a value holds commas")
+		case !settings.IsKey(key):
+			return fault.New(fault.Usage, "%s: what stands before a = is no property's key; it is not shown, for it may be a part of a secret", where).
 				WithHint("-X [CLUSTER:]KEY=VALUE")
 		}
 	}
@@ -102,6 +110,9 @@ func (in Inputs) local() (Inputs, error) {
 	if _, err := os.Stat(localMetadata); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return Inputs{}, fault.New(fault.Usage, "%w", err)
+		}
+		if to, err := os.Readlink(localMetadata); err == nil {
+			return Inputs{}, fault.New(fault.Usage, "./%s is a link to %s, which does not exist", localMetadata, to)
 		}
 		return Inputs{}, fault.New(fault.Usage, "no clusters and streams are named").
 			WithHint("-m FILE, KCM_METADATA, ./kcm.yaml or -b HOST:PORT")

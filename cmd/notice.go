@@ -87,7 +87,7 @@ func (n *Notices) Event(event, text string, fields ...Field) {
 		return
 	}
 	if !n.style.quiet {
-		n.write(text + "\n")
+		n.write(oneLine(text) + "\n")
 	}
 }
 
@@ -142,7 +142,25 @@ func jsonText(v any) string {
 	if err := enc.Encode(v); err != nil {
 		return jsonText(fmt.Sprint(v))
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return escapeControls(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// escapeControls escapes the control characters that encoding/json leaves as
+// they are: DEL and the C1 controls, which move the cursor of some terminals.
+func escapeControls(text string) string {
+	isControl := func(r rune) bool { return r >= 0x7f && r < 0xa0 }
+	if !strings.ContainsFunc(text, isControl) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if isControl(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // oneLine keeps a message on one line and free of what moves a terminal's

@@ -39,8 +39,9 @@ func prepare(env *Env, cmd *cobra.Command) error {
 		return err
 	}
 	if g.giveUp < 0 {
-		return fault.New(fault.Usage, "--give-up %s is not allowed: a time is 0 or more", g.giveUp)
+		return fault.New(fault.Usage, "%s %s is not allowed: a time is 0 or more", placeOf(env, cmd, "give-up"), g.giveUp)
 	}
+	settleLoudness(env, cmd)
 	env.run.notices.style = noticeStyle{
 		json:      styleOf(cmd, nil) == errorProgress,
 		quiet:     g.quiet,
@@ -59,13 +60,26 @@ func describeFlags(cmd *cobra.Command) []settings.Flag {
 	walk = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
 			sub.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-				list = appendFlag(list, commandPath(sub), f, sub == cmd)
+				list = appendFlag(list, settingsPath(sub), f, sub == cmd)
 			})
 			walk(sub)
 		}
 	}
 	walk(root)
 	return list
+}
+
+// sharesSettings is the annotation of commands whose flags are the same setting
+// as those of their parent.
+const sharesSettings = "kcm_shares_settings"
+
+// settingsPath is the path under which the settings of a command's flags are
+// known.
+func settingsPath(cmd *cobra.Command) string {
+	if cmd.Annotations[sharesSettings] != "" {
+		return commandPath(cmd.Parent())
+	}
+	return commandPath(cmd)
 }
 
 // commandPath is the command's words without kcm.
@@ -83,6 +97,8 @@ func appendFlag(list []settings.Flag, command string, f *pflag.Flag, running boo
 		Name:    f.Name,
 		Given:   running && f.Changed,
 		Default: f.DefValue,
+		Type:    f.Value.Type(),
+		Address: command == "" && slices.Contains([]string{"metadata", "bootstrap", "registry"}, f.Name),
 	}
 	values, isList := f.Value.(pflag.SliceValue)
 	if isList {
@@ -94,7 +110,20 @@ func appendFlag(list []settings.Flag, command string, f *pflag.Flag, running boo
 			fl.Values = values.GetSlice()
 		}
 	}
-	return append(list, fl)
+	return merge(list, fl, running)
+}
+
+// merge appends a flag, unless another command shares the setting: then that of
+// the running one stands for both.
+func merge(list []settings.Flag, fl settings.Flag, running bool) []settings.Flag {
+	same := func(other settings.Flag) bool { return other.Command == fl.Command && other.Name == fl.Name }
+	switch i := slices.IndexFunc(list, same); {
+	case i < 0:
+		return append(list, fl)
+	case running:
+		list[i] = fl
+	}
+	return list
 }
 
 // shapeOf says how a list is written in a file or variable.
@@ -136,7 +165,7 @@ func lookup(cmd *cobra.Command, fl settings.Flag) *pflag.Flag {
 	if fl.Command == "" {
 		return cmd.Root().PersistentFlags().Lookup(fl.Name)
 	}
-	if fl.Command != commandPath(cmd) {
+	if fl.Command != settingsPath(cmd) {
 		return nil
 	}
 	return cmd.Flags().Lookup(fl.Name)
@@ -150,19 +179,25 @@ func badValue(st settings.Setting, f *pflag.Flag) error {
 // given tells which source a flag's value came from; settings.Default when
 // nobody set it. Commands use it in place of pflag's Changed.
 func given(env *Env, cmd *cobra.Command, name string) settings.Source {
-	command := commandPath(cmd)
-	if cmd.Root().PersistentFlags().Lookup(name) != nil {
-		command = ""
-	}
-	if s := env.run.settings; s != nil {
-		if st, ok := s.Get(command, name); ok {
-			return st.Source()
-		}
+	if st, ok := settingOf(env, cmd, name); ok {
+		return st.Source()
 	}
 	if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 		return settings.CommandLine
 	}
 	return settings.Default
+}
+
+// settingOf is the setting of a flag of cmd; false before they are loaded.
+func settingOf(env *Env, cmd *cobra.Command, name string) (settings.Setting, bool) {
+	command := settingsPath(cmd)
+	if cmd.Root().PersistentFlags().Lookup(name) != nil {
+		command = ""
+	}
+	if env.run.settings == nil {
+		return settings.Setting{}, false
+	}
+	return env.run.settings.Get(command, name)
 }
 
 // oneOf checks that a flag's value is one of the words it may be.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/sandbox"
-	"github.com/kcm-cli/kcm/internal/settings"
 )
 
 // SandboxOptions are what `kcm sandbox` was asked for.
@@ -87,7 +86,10 @@ func (o *SandboxOptions) interpret(cmd *cobra.Command, topics []string, rate str
 	if rate == "" {
 		return nil
 	}
-	if given(o.env, cmd, "records") != settings.Default {
+	switch records, rates := given(o.env, cmd, "records"), given(o.env, cmd, "rate"); {
+	case records > rates:
+		return nil
+	case records == rates:
 		return fault.New(fault.Usage, "--records and --rate are both given").WithHint("--records writes once, --rate keeps writing")
 	}
 	o.Records = 0

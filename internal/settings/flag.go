@@ -21,6 +21,11 @@ type Flag struct {
 	Default string
 	// Shape says how several values are written down.
 	Shape Shape
+	// Type is the type of a value, in the words of package flag: bool, int64,
+	// count, duration, string. It only says how a value is shown as data.
+	Type string
+	// Address says that values are addresses, which may hold user-info.
+	Address bool
 }
 
 // Shape says how the values of a flag stand in a file or variable. In a file all
@@ -87,6 +92,9 @@ type Value struct {
 	Text   string
 	Source Source
 	Origin string // "flag", "env KCM_X", "FILE:LINE" or "default"
+	// Doubtful marks a pair of a variable that may be the rest of a secret, parted
+	// from it by a comma: even its key must not be shown.
+	Doubtful bool
 }
 
 // Setting is a flag with the values that hold: one for a plain flag, any number

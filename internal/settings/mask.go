@@ -9,27 +9,64 @@ import (
 // masked stands for a secret.
 const masked = "***"
 
-// secretWord finds the names of properties whose values nobody may see.
-var secretWord = regexp.MustCompile(`(?i)pass|\bpw|secret|token|jaas|credential|user\.info|oauthbearer\.config|\bpem\b|keystore\.key$|ssl\.key$|api.?key|private`)
-
 // authority finds user-info in text: all between the first :// and the last @,
 // because a password may hold any letter.
 var authority = regexp.MustCompile(`(?s)://.*@`)
 
-// Mask returns the text of a value for people to see: passwords in addresses,
-// the values of their queries and the values of secret properties are gone.
+// Mask returns the text of a value for people to see: passwords in addresses
+// and the values of their queries are gone, and the value of every property that
+// is not known to be harmless.
 func (s Setting) Mask(v Value) string {
-	text := v.Text
-	if s.Flag.Shape == Pairs {
-		key, _, ok := strings.Cut(text, "=")
-		if !ok {
-			return masked
-		}
-		if secretWord.MatchString(key) {
-			return key + "=" + masked
-		}
+	switch {
+	case s.Flag.Shape == Pairs:
+		return maskPair(v)
+	case s.Flag.Address && !strings.Contains(v.Text, "://"):
+		return maskUser(v.Text)
+	default:
+		return MaskURL(v.Text)
 	}
-	return MaskURL(text)
+}
+
+func maskPair(v Value) string {
+	key, value, ok := strings.Cut(v.Text, "=")
+	switch {
+	case !ok:
+		return masked
+	case v.Doubtful || !IsKey(key):
+		return masked + "=" + masked
+	case !isHarmless(key):
+		return key + "=" + masked
+	default:
+		return key + "=" + maskUser(MaskURL(value))
+	}
+}
+
+// keyShape is what the key of a property looks like, with or without a cluster
+// before it. Anything else may be a secret that lost its "=".
+var keyShape = regexp.MustCompile(`^\s*([^:/=,\s]+:)?[A-Za-z0-9._-]+\s*$`)
+
+// IsKey reports whether text can be the key of a property, so that a message may
+// show it.
+func IsKey(text string) bool {
+	scope, _, scoped := strings.Cut(text, ":")
+	return keyShape.MatchString(text) && (!scoped || !isKnown(scope))
+}
+
+// maskUser hides the user-info of addresses without a scheme, [NAME=]USER:PASSWORD@HOST.
+func maskUser(text string) string {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 || strings.Contains(text, "://") {
+		return text
+	}
+	user, _, ok := strings.Cut(text[:at], ":")
+	if !ok {
+		name, _, named := strings.Cut(text[:at], "=")
+		if !named {
+			return masked + text[at:]
+		}
+		return name + "=" + masked + text[at:]
+	}
+	return user + ":" + masked + text[at:]
 }
 
 // MaskURL returns text without the secrets that an address in it may hold.

@@ -22,8 +22,9 @@ func settlePairs(o Options, f *file, fl Flag) Setting {
 	for _, sc := range f.at(fl.path()) {
 		add(Value{Text: sc.text, Source: File, Origin: sc.origin})
 	}
-	for _, text := range splitPairs(getenv(o, fl)) {
-		add(Value{Text: text, Source: Env, Origin: "env " + fl.EnvName()})
+	for _, v := range splitPairs(getenv(o, fl)) {
+		v.Source, v.Origin = Env, "env "+fl.EnvName()
+		add(v)
 	}
 	if fl.Given {
 		for _, text := range fl.Values {
@@ -36,11 +37,31 @@ func settlePairs(o Options, f *file, fl Flag) Setting {
 // splitPairs parts the text of a variable at line breaks or, if there are
 // none, at the commas after which a new pair begins: values hold commas too
 // (lists of protocols, quoted text in a JAAS line).
-func splitPairs(text string) []string {
+func splitPairs(text string) (list []Value) {
 	if strings.Contains(strings.TrimSpace(text), "\n") {
-		return compact(strings.Split(text, "\n"))
+		for _, line := range compact(strings.Split(text, "\n")) {
+			list = append(list, Value{Text: line})
+		}
+		return list
 	}
-	return splitNamed(text, ",")
+	secretive := false // a secret may go on behind the next comma
+	for _, part := range splitNamed(text, ",") {
+		key, _, _ := strings.Cut(part, "=")
+		last := len(list) - 1
+		doubtful := secretive && !isKnown(key)
+		if doubtful && !strings.Contains(key, ".") && !isHarmless(keyOf(list[last])) {
+			list[last].Text += "," + part
+			continue
+		}
+		secretive = secretive || !isHarmless(key)
+		list = append(list, Value{Text: part, Doubtful: doubtful})
+	}
+	return list
+}
+
+func keyOf(v Value) string {
+	key, _, _ := strings.Cut(v.Text, "=")
+	return key
 }
 
 // splitNamed parts text at every sep behind which a name and a "=" follow,

@@ -238,3 +238,63 @@ func message(err error) string {
 	}
 	return err.Error()
 }
+
+// TestMaskByKind covers what people see of values that may hold a secret.
+func TestMaskByKind(t *testing.T) {
+	pairs, addresses, text := Flag{Shape: Pairs}, Flag{Shape: Named, Address: true}, Flag{}
+	for _, c := range []struct {
+		flag Flag
+		text string
+		want string
+	}{
+		{pairs, "client.id=kcm", "client.id=kcm"},
+		{pairs, "east:client.rack=a", "east:client.rack=a"},
+		{pairs, "sasl.password=S", "sasl.password=***"},
+		{pairs, "sasl.pasword=S", "sasl.pasword=***"},
+		{pairs, "pw=S", "pw=***"},
+		{pairs, "S", "***"},
+		{pairs, "sasl.password S=x", "***=***"},
+		{pairs, "sasl.password:S=x", "***=***"},
+		{pairs, "a\x1b[2J=x", "***=***"},
+		{pairs, "bootstrap.servers=u:S@h:1", "bootstrap.servers=u:***@h:1"},
+		{pairs, "schema.registry.url=https://u:S@h/t?key=S", "schema.registry.url=https://u:***@h/t?key=***"},
+		{addresses, "u:S@h:1", "u:***@h:1"},
+		{addresses, "a=u:S@S@h:1,v:S@g:2", "a=u:***@g:2"},
+		{addresses, "S@h:1", "***@h:1"},
+		{addresses, "a=S@h:1", "a=***@h:1"},
+		{addresses, "east=http://u:S@h:1/", "east=http://u:***@h:1/"},
+		{addresses, "h:1,g:2", "h:1,g:2"},
+		{text, "@-1h", "@-1h"},
+		{text, "east/orders:0=@2026-01-01", "east/orders:0=@2026-01-01"},
+	} {
+		if got := (Setting{Flag: c.flag}).Mask(Value{Text: c.text}); got != c.want {
+			t.Errorf("%q is shown as %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// TestSecretsWithCommas keeps what follows the comma of a secret with it, or
+// marks what may be a part of it.
+func TestSecretsWithCommas(t *testing.T) {
+	for _, c := range []struct {
+		env  string
+		want []string
+	}{
+		{"sasl.password=ab,cd=s3", []string{"sasl.password=***"}},
+		{"sasl.pasword=ab,cd=s3,client.id=x", []string{"sasl.pasword=***", "client.id=x"}},
+		{"sasl.password=ab,client.id=x,cd=s3", []string{"sasl.password=***", "client.id=x", "***=***"}},
+		{"sasl.password=ab,c.d=s3", []string{"sasl.password=***", "***=***"}},
+		{"linger.ms=5,c.d=s3", []string{"linger.ms=5", "c.d=***"}},
+		{"sasl.password=ab,east:cd=s3", []string{"sasl.password=***"}},
+		{"client.id=x\nsasl.password=ab,c.d=s3", []string{"client.id=x", "sasl.password=***"}},
+	} {
+		st := world{env: map[string]string{"KCM_PROPERTIES": c.env}}.get(t, "properties")
+		var got []string
+		for _, v := range st.Values {
+			got = append(got, st.Mask(v))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.env, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/output"
+	"github.com/kcm-cli/kcm/internal/settings"
+)
+
+// rival is one of two flags that contradict each other and are both set.
+type rival struct {
+	name  string // the long one
+	typed string // how people type it
+	off   func() // makes it as if nobody had set it
+}
+
+// settleRivals lets that of two rivals hold which was set nearer to the command
+// line. Both from one place is an error.
+func settleRivals(env *Env, cmd *cobra.Command, a, b rival) error {
+	switch at, bt := given(env, cmd, a.name), given(env, cmd, b.name); {
+	case at > bt:
+		b.off()
+	case bt > at:
+		a.off()
+	case at == settings.CommandLine:
+		return fault.New(fault.Usage, "%s and %s exclude each other", a.typed, b.typed)
+	default:
+		one, _ := settingOf(env, cmd, a.name)
+		other, _ := settingOf(env, cmd, b.name)
+		return fault.New(fault.Usage, "%s and %s exclude each other (%s and %s)", a.typed, b.typed, one.Origin(), other.Origin())
+	}
+	return nil
+}
+
+// settle decides between consume's flags that contradict each other. Words are
+// the arguments.
+func (f *consumeFlags) settle(env *Env, cmd *cobra.Command, words []string) error {
+	off := func(flag *bool) func() { return func() { *flag = false } }
+	var pairs [][2]rival
+	add := func(a, b rival) { pairs = append(pairs, [2]rival{a, b}) }
+	if f.exitAtEnd && f.follow {
+		add(rival{"exit-at-end", "-e", off(&f.exitAtEnd)}, rival{"follow", "--follow", off(&f.follow)})
+	}
+	if f.committed && f.uncommitted {
+		add(rival{"read-committed", "--read-committed", off(&f.committed)}, rival{"read-uncommitted", "--read-uncommitted", off(&f.uncommitted)})
+	}
+	if f.json && f.format != "" && f.format != output.FormatJSON {
+		add(rival{"json", "-J", off(&f.json)}, rival{"format", "-f " + f.format, func() { f.format = "" }})
+	}
+	for _, p := range pairs {
+		if err := settleRivals(env, cmd, p[0], p[1]); err != nil {
+			return err
+		}
+	}
+	if f.follow && f.num >= 0 && given(env, cmd, "follow") > given(env, cmd, "num") {
+		f.num = noLimit
+	}
+	if len(words) > 0 && given(env, cmd, "all") != settings.CommandLine {
+		f.all = false
+	}
+	return nil
+}
+
+// settleLoudness decides between -q and -v.
+func settleLoudness(env *Env, cmd *cobra.Command) {
+	g := &env.run.globals
+	switch quiet, verbose := given(env, cmd, "quiet"), given(env, cmd, "verbose"); {
+	case !g.quiet || g.verbosity == 0:
+	case quiet > verbose:
+		g.verbosity = 0
+	case verbose > quiet:
+		g.quiet = false
+	}
+}
+
+// placeOf names a setting where it was set: as a flag, or by its place and key.
+func placeOf(env *Env, cmd *cobra.Command, name string) string {
+	st, ok := settingOf(env, cmd, name)
+	if !ok || st.Source() == settings.CommandLine || st.Source() == settings.Default {
+		return "--" + name
+	}
+	return st.Origin() + ": " + st.Flag.Label()
+}
