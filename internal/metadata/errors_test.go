@@ -32,6 +32,11 @@ func loadText(t *testing.T, text string) (*View, error) {
 // use, and that no secret is in it.
 func wantUsage(t *testing.T, err error, message string) {
 	t.Helper()
+	wantFault(t, err, fault.Usage, message)
+}
+
+func wantFault(t *testing.T, err error, kind fault.Kind, message string) {
+	t.Helper()
 	if err == nil {
 		t.Fatalf("no error, want %s", message)
 	}
@@ -42,8 +47,8 @@ func wantUsage(t *testing.T, err error, message string) {
 	if got != message {
 		t.Errorf("got  %s\nwant %s", got, message)
 	}
-	if fault.KindOf(err) != fault.Usage {
-		t.Errorf("kind %d, want %d", fault.KindOf(err), fault.Usage)
+	if fault.KindOf(err) != kind {
+		t.Errorf("kind %d, want %d", fault.KindOf(err), kind)
 	}
 	if strings.Contains(got, canary) {
 		t.Errorf("a secret is in %s", got)

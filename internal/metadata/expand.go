@@ -31,6 +31,10 @@ func (d *decoder) expand(key string, n *node) string {
 	if !strings.HasPrefix(n.text, filePrefix) {
 		return s
 	}
+	if d.doc.remote {
+		d.failAt(n, "%s: a source read over HTTP cannot read files of this machine into values; use ${VAR}", key)
+		return ""
+	}
 	shown := n.text
 	path := d.resolve(key, n, filePath(s))
 	if d.err != nil {

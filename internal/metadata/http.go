@@ -2,10 +2,8 @@ package metadata
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -13,6 +11,9 @@ import (
 
 // httpTimeout is how long a whole answer may take.
 const httpTimeout = 5 * time.Second
+
+// userAgent is what servers are told about who asks.
+const userAgent = "kcm"
 
 // readAddress reads an http or https source. User-info in the address is sent
 // as basic authentication, and only to the host that it was meant for.
@@ -28,6 +29,7 @@ func readAddress(ctx context.Context, source string, given *http.Client) ([]docu
 	if err != nil {
 		return nil, unreadable(name, errors.New("this is no address"))
 	}
+	req.Header.Set("User-Agent", userAgent)
 	if user != nil {
 		password, _ := user.Password()
 		req.SetBasicAuth(user.Username(), password)
@@ -37,15 +39,22 @@ func readAddress(ctx context.Context, source string, given *http.Client) ([]docu
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("metadata source %s: %w", name, context.Cause(ctx))
 		}
-		return nil, unreadable(name, httpReason(err))
+		return nil, httpFault(name, u.Host, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, unreadable(name, fmt.Errorf("the server answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
+		answer := fmt.Errorf("the server answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+		if resp.StatusCode >= http.StatusInternalServerError {
+			return nil, unreachable(name, answer.Error())
+		}
+		return nil, unreadable(name, answer)
 	}
 	data, err := readAll(resp.Body, maxSource)
 	if err != nil {
-		return nil, unreadable(name, httpReason(err))
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("metadata source %s: %w", name, context.Cause(ctx))
+		}
+		return nil, httpFault(name, resp.Request.URL.Host, err)
 	}
 	return []document{{name: name, remote: true, data: data}}, nil
 }
@@ -61,8 +70,11 @@ func httpClient(given *http.Client, first *url.URL) *http.Client {
 		c.Timeout = httpTimeout
 	}
 	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
-		if len(via) >= 10 {
+		switch {
+		case len(via) >= 10:
 			return errRedirects
+		case !isAddress(req.URL.String()):
+			return errElsewhere
 		}
 		if req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
 			req.Header.Del("Authorization")
@@ -70,27 +82,4 @@ func httpClient(given *http.Client, first *url.URL) *http.Client {
 		return nil
 	}
 	return &c
-}
-
-var errRedirects = errors.New("too many redirects")
-
-// httpReason names what went wrong without repeating an address, which may hold
-// secrets.
-func httpReason(err error) error {
-	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
-		return errors.New("no answer in time")
-	}
-	if errors.Is(err, errRedirects) {
-		return errRedirects
-	}
-	if errors.Is(err, errTooLarge) {
-		return err // of readAll, not of the request
-	}
-	if e, ok := errors.AsType[*net.OpError](err); ok {
-		return e
-	}
-	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return e
-	}
-	return errors.New("the request failed")
 }

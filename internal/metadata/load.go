@@ -22,9 +22,10 @@ type Options struct {
 // Load reads the sources and merges them into one view. A source is a file, a
 // directory whose *.yaml and *.yml are read in the order of their names, - for
 // standard input, or an http or https address. Each may hold several documents:
-// kcm's own form, Flink's list, or Kubernetes manifests of either. Errors are
-// fault.Usage, name the place and hold no expanded value; only the end of ctx
-// is reported as itself.
+// kcm's own form, Flink's list, or Kubernetes manifests of either. Errors name
+// the place and hold no expanded value. They are fault.Usage, but for an http
+// source that cannot be reached or answers 5xx, a fault.Unreachable; the end of
+// ctx is reported as itself.
 func Load(ctx context.Context, sources []string, opt Options) (*View, error) {
 	if len(sources) == 0 {
 		return nil, fault.New(fault.Usage, "no metadata source").WithHint("-m FILE, KCM_METADATA, ./kcm.yaml or -b HOST:PORT")
