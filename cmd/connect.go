@@ -18,10 +18,18 @@ func connect(env *Env, m *metadata.Cluster) (*cluster.Cluster, error) {
 	cfg := cluster.Config{
 		Name: m.Name, Bootstrap: m.Bootstrap, ClusterID: m.ClusterID, Origin: m.Origin.String(), Dir: m.Dir,
 		PropertiesFile: m.PropertiesFile, Properties: commandProperties(in.Properties, m.Name),
+		Places: make(map[string]string, len(m.Places)),
+	}
+	for field, at := range m.Places {
+		cfg.Places[field] = at.String()
 	}
 	for _, p := range m.Properties {
+		layer := cluster.FromMetadata
+		if p.Field {
+			layer = cluster.FromField
+		}
 		cfg.Properties = append(cfg.Properties, cluster.Property{
-			Key: p.Key, Value: cluster.Secret(p.Value.Reveal()), Origin: p.Origin.String(), Dir: m.Dir,
+			Key: p.Key, Value: cluster.Secret(p.Value.Reveal()), Origin: p.Origin.String(), Dir: m.Dir, Layer: layer,
 		})
 	}
 	if t := m.TLS; t != nil {
@@ -64,7 +72,7 @@ func commandProperties(values []settings.Value, name string) []cluster.Property 
 		if values[i].Source == settings.CommandLine {
 			origin = "-X"
 		}
-		list = append(list, cluster.Property{Key: strings.TrimSpace(key), Value: cluster.Secret(value), Origin: origin})
+		list = append(list, cluster.Property{Key: strings.TrimSpace(key), Value: cluster.Secret(value), Origin: origin, Layer: cluster.FromCommand})
 	}
 	return list
 }

@@ -92,7 +92,9 @@ func (b *builder) verification(c *tls.Config, allowed map[uint16]bool) error {
 	}
 	if t := b.cfg.TLS; t != nil {
 		c.ServerName = t.ServerName
-		verify = verify && !t.InsecureSkipVerify
+		if t.InsecureSkipVerify != nil {
+			verify = !*t.InsecureSkipVerify
+		}
 		hostless = hostless && t.ServerName == ""
 	}
 	c.InsecureSkipVerify = !verify || hostless //nolint:gosec // asked for; the chain is checked below unless that is off too

@@ -14,8 +14,6 @@ import (
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/kcm-cli/kcm/internal/fault"
 )
 
 // Cluster is one cluster, described and checked but not contacted until it is
@@ -45,7 +43,11 @@ func New(cfg Config) (*Cluster, error) {
 	if cfg.PropertiesFile != "" {
 		more, err := ReadProperties(resolve(cfg.Dir, cfg.PropertiesFile))
 		if err != nil {
-			return nil, fault.New(fault.Usage, "%s: %w", cfg.Name, err).On(cfg.Name)
+			b := &builder{cfg: cfg}
+			return nil, b.usage("propertiesFile", "%w", err)
+		}
+		for i := range more {
+			more[i].Layer = FromFile
 		}
 		list = append(slices.Clip(list), more...)
 	}

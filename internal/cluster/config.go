@@ -3,19 +3,22 @@ package cluster
 import "fmt"
 
 // Config describes a cluster as its user wrote it. Explicit fields win over
-// Properties, Properties win over PropertiesFile.
+// Properties one by one, Properties win over PropertiesFile.
 type Config struct {
 	Name      string   // how kcm calls the cluster; never the broker's id
 	Bootstrap []string // host:port each; empty falls back to bootstrap.servers of the properties
 	ClusterID string   // when set, any other cluster is refused
 	Origin    string   // where the cluster is defined, for messages; may be empty
-	Dir       string   // what relative paths in TLS, SASL and PropertiesFile are relative to; empty is the working directory
+	// Places are where the values of the explicit fields stand, for messages, by
+	// their names in YAML: "bootstrap", "tls.ca". Origin stands in for missing ones.
+	Places map[string]string
+	Dir    string // what relative paths in TLS, SASL and PropertiesFile are relative to; empty is the working directory
 
 	TLS  *TLS  // nil leaves it to security.protocol; an empty TLS is TLS with the system's roots
 	SASL *SASL // nil leaves it to the properties
 
 	PropertiesFile string     // a Java properties file; read by New
-	Properties     []Property // the first of several with one key wins
+	Properties     []Property // the lowest layer wins, then the Java name, then the first
 }
 
 // TLS are the explicit settings of a TLS connection. CA, Cert and Key hold a
@@ -26,7 +29,7 @@ type TLS struct {
 	Key                Secret
 	KeyPassword        Secret // of an encrypted key
 	ServerName         string // checked instead of the host name that is dialed
-	InsecureSkipVerify bool   // believe any certificate
+	InsecureSkipVerify *bool  // believe any certificate; nil leaves it to the properties
 }
 
 // SASL are the explicit settings of an authentication. Mechanism is PLAIN,
@@ -46,7 +49,21 @@ type Property struct {
 	Value  Secret
 	Origin string // what the user sees as its place: "-X", "kcm.yaml:12:5", "east.properties:3"
 	Dir    string // what a relative path in the value is relative to; empty is the working directory
+	Layer  Layer  // the kind of place
 }
+
+// Layer is a kind of place for settings. The lowest layer that says something
+// decides, whichever of several spellings it says it in.
+type Layer uint8
+
+// The layers.
+const (
+	FromField    Layer = iota // a field of YAML that has no field in Config
+	FromCommand               // -X
+	FromMetadata              // properties
+	FromFile                  // the properties file
+	fromNowhere  Layer = 255
+)
 
 // Secret is a text that is never printed: every verb of fmt, JSON and YAML show
 // it masked. Reveal returns it.
@@ -79,7 +96,7 @@ func (c Config) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "cluster ", c
 // Format prints which fields are set, whatever the verb.
 func (t TLS) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "{ca: %t, cert: %t, key: %t, serverName: %s, insecureSkipVerify: %t}",
-		t.CA != "", t.Cert != "", t.Key != "", t.ServerName, t.InsecureSkipVerify)
+		t.CA != "", t.Cert != "", t.Key != "", t.ServerName, t.InsecureSkipVerify != nil && *t.InsecureSkipVerify)
 }
 
 // Format prints mechanism and user, whatever the verb.

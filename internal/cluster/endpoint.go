@@ -32,12 +32,12 @@ type endpoint struct {
 
 func (b *builder) endpoint(u *url.URL, jaas jaasEntry) (*endpoint, error) {
 	e := &endpoint{url: u, now: time.Now}
-	e.id = first(b.p.text("sasl.oauthbearer.client.credentials.client.id"), jaas.options["clientId"], jaas.options["oauth.client.id"])
-	e.secret = Secret(first(b.p.text("sasl.oauthbearer.client.credentials.client.secret"), jaas.options["clientSecret"], jaas.options["oauth.client.secret"]))
-	if s := b.cfg.SASL; s != nil && s.Username != "" {
-		e.id, e.secret = s.Username, s.Password
+	e.id = b.p.orOption("sasl.oauthbearer.client.credentials.client.id", jaas, "clientId", "oauth.client.id")
+	e.secret = Secret(b.p.orOption("sasl.oauthbearer.client.credentials.client.secret", jaas, "clientSecret", "oauth.client.secret"))
+	if s := b.cfg.SASL; s != nil {
+		e.id, e.secret = first(s.Username, e.id), Secret(first(s.Password.Reveal(), e.secret.Reveal()))
 	}
-	e.scope = first(b.p.text("sasl.oauthbearer.scope"), jaas.options["scope"], jaas.options["oauth.scope"])
+	e.scope = b.p.orOption("sasl.oauthbearer.scope", jaas, "scope", "oauth.scope")
 	if e.id == "" || e.secret == "" {
 		return nil, b.usage("sasl", "the token endpoint needs a client id and a client secret").
 			WithHint("sasl.oauthbearer.client.credentials.client.id and .client.secret, or clientId and clientSecret in sasl.jaas.config")
@@ -65,21 +65,22 @@ func (b *builder) endpointClient(jaas jaasEntry) (*http.Client, error) {
 		return nil, err
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if x, ok := b.p.get("https.ca.pem"); ok {
-		c.RootCAs, err = b.pool([]byte(x.Value.Reveal()), "", func(err error) error { return b.p.wrong(x, "%w", err) })
-	} else if x, ok := b.p.get("https.ca.location"); ok && x.Value.Reveal() != "probe" {
-		var data []byte
-		if data, err = readFileOrDir(resolve(x.Dir, x.Value.Reveal())); err != nil {
-			return nil, b.p.wrong(x, "%w", err)
-		}
-		c.RootCAs, err = b.pool(data, "", func(err error) error { return b.p.wrong(x, "%w", err) })
-	} else if loc := jaas.options["ssl.truststore.location"]; loc != "" {
-		x := b.p.m["sasl.jaas.config"]
+	key, x := b.p.foremost("https.ca.pem", "https.ca.location")
+	if loc := jaas.options["ssl.truststore.location"]; loc != "" && (key == "" || jaas.from.Layer < x.Layer) {
+		x = jaas.from
 		var data []byte
 		if data, err = readFile(resolve(x.Dir, loc)); err != nil {
 			return nil, b.p.wrong(x, "%w", err)
 		}
 		c.RootCAs, err = b.pool(data, jaas.options["ssl.truststore.password"], func(err error) error { return b.p.wrong(x, "%s: %w", loc, err) })
+	} else if key == "https.ca.pem" {
+		c.RootCAs, err = b.pool([]byte(x.Value.Reveal()), "", func(err error) error { return b.p.wrong(x, "%w", err) })
+	} else if key != "" && x.Value.Reveal() != "probe" {
+		var data []byte
+		if data, err = readFileOrDir(resolve(x.Dir, x.Value.Reveal())); err != nil {
+			return nil, b.p.wrong(x, "%w", err)
+		}
+		c.RootCAs, err = b.pool(data, "", func(err error) error { return b.p.wrong(x, "%w", err) })
 	}
 	return &http.Client{
 		Timeout: connect + read,

@@ -31,7 +31,7 @@ func (b *builder) iam(jaas jaasEntry) (*login, error) {
 	}
 	for k := range jaas.options {
 		if !iamOptions[k] {
-			return nil, b.p.wrong(b.p.m["sasl.jaas.config"], "option %s of the IAM login module is not supported", k)
+			return nil, b.p.wrong(jaas.from, "option %s of the IAM login module is not supported", k)
 		}
 	}
 	c := &awsChain{options: jaas.options}

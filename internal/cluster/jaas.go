@@ -11,6 +11,7 @@ import (
 type jaasEntry struct {
 	module  string
 	options map[string]string
+	from    Property
 }
 
 // parseJAAS reads the value of sasl.jaas.config:

@@ -8,12 +8,12 @@ import (
 
 func TestParseJAAS(t *testing.T) {
 	for text, want := range map[string]jaasEntry{
-		`a.b.PlainLoginModule required username="u" password="p";`: {"a.b.PlainLoginModule", map[string]string{"username": "u", "password": "p"}},
-		`M REQUIRED;`: {"M", map[string]string{}},
-		"M required\n  user='a\"b' // comment ; \n /* x ; */ n=12.5 b=true ;": {"M", map[string]string{"user": `a"b`, "n": "12.5", "b": "true"}},
-		`M required p="a\"b\\c\td\101\0e;=" q="";`:                            {"M", map[string]string{"p": "a\"b\\c\tdA\x00e;=", "q": ""}},
-		`M optional "quoted key"=v;`:                                          {"M", map[string]string{"quoted key": "v"}},
-		`M required principal="a/b@R" keyTab="/x y/z.keytab" p=é-ü_$;`:        {"M", map[string]string{"principal": "a/b@R", "keyTab": "/x y/z.keytab", "p": "é-ü_$"}},
+		`a.b.PlainLoginModule required username="u" password="p";`: {module: "a.b.PlainLoginModule", options: map[string]string{"username": "u", "password": "p"}},
+		`M REQUIRED;`: {module: "M", options: map[string]string{}},
+		"M required\n  user='a\"b' // comment ; \n /* x ; */ n=12.5 b=true ;": {module: "M", options: map[string]string{"user": `a"b`, "n": "12.5", "b": "true"}},
+		`M required p="a\"b\\c\td\101\0e;=" q="";`:                            {module: "M", options: map[string]string{"p": "a\"b\\c\tdA\x00e;=", "q": ""}},
+		`M optional "quoted key"=v;`:                                          {module: "M", options: map[string]string{"quoted key": "v"}},
+		`M required principal="a/b@R" keyTab="/x y/z.keytab" p=é-ü_$;`:        {module: "M", options: map[string]string{"principal": "a/b@R", "keyTab": "/x y/z.keytab", "p": "é-ü_$"}},
 	} {
 		got, err := parseJAAS(text)
 		if err != nil || !reflect.DeepEqual(got, want) {

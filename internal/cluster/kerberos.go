@@ -22,8 +22,8 @@ func (b *builder) kerberos(jaas jaasEntry) (*login, error) {
 	if err != nil {
 		return nil, err
 	}
-	service := first(b.p.text("sasl.kerberos.service.name"), jaas.options["serviceName"], "kafka")
-	principal := first(jaas.options["principal"], b.p.text("sasl.kerberos.principal"))
+	service := first(b.p.orOption("sasl.kerberos.service.name", jaas, "serviceName"), "kafka")
+	principal := b.p.optionOr(jaas, "principal", "sasl.kerberos.principal")
 	if s := b.cfg.SASL; s != nil && s.Username != "" {
 		principal = s.Username
 	}
@@ -59,14 +59,17 @@ func (b *builder) krb5conf() (*config.Config, error) {
 // krb5client reads the credentials and returns what makes a client of them.
 func (b *builder) krb5client(jaas jaasEntry, conf *config.Config, user, realm string) (func() (*krb.Client, error), error) {
 	fast := krb.DisablePAFXFAST(true) // Active Directory does not answer it
-	x := b.p.m["sasl.jaas.config"]
+	x := jaas.from
 	table, dir := jaas.options["keyTab"], x.Dir
-	if table == "" {
-		x = b.p.m["sasl.kerberos.keytab"]
+	if y, ok := b.p.get("sasl.kerberos.keytab"); table == "" || ok && y.Layer < x.Layer {
+		x = y
 		table, dir = x.Value.Reveal(), x.Dir
 	}
 	switch s := b.cfg.SASL; {
-	case s != nil && s.Username != "" && s.Password != "":
+	case s != nil && s.Password != "":
+		if user == "" {
+			return nil, b.usage("sasl.password", "a password needs a principal").WithHint("sasl.username, or sasl.kerberos.principal")
+		}
 		pass := s.Password.Reveal()
 		return func() (*krb.Client, error) { return krb.NewWithPassword(user, realm, pass, conf, fast), nil }, nil
 	case table != "":

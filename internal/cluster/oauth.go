@@ -80,14 +80,13 @@ func (b *builder) tokens(jaas jaasEntry) (tokenSource, string, error) {
 			return fileToken(resolve(b.cfg.Dir, s.TokenFile)), "", nil
 		}
 	}
-	if t := jaas.options["oauth.access.token"]; t != "" {
+	endpoint, set := b.p.get("sasl.oauthbearer.token.endpoint.url")
+	if t := jaas.options["oauth.access.token"]; t != "" && (!set || jaas.from.Layer <= endpoint.Layer) {
 		return staticToken(t), "", nil
 	}
-	endpoint, set := b.p.get("sasl.oauthbearer.token.endpoint.url")
-	if !set {
-		endpoint.Value = Secret(jaas.options["oauth.token.endpoint.uri"])
-		endpoint.Key = "sasl.jaas.config"
-		set = endpoint.Value != ""
+	if u := jaas.options["oauth.token.endpoint.uri"]; u != "" && (!set || jaas.from.Layer < endpoint.Layer) {
+		endpoint, set = jaas.from, true
+		endpoint.Value = Secret(u)
 	}
 	if set {
 		return b.endpointTokens(endpoint, jaas)

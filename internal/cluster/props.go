@@ -16,8 +16,9 @@ type props struct {
 	ignored []Property
 }
 
-// collect sorts list, whose first entry for a key wins, into what takes effect
-// and what does not. A key that no client knows is an error.
+// collect sorts list into what takes effect and what does not. Of several
+// entries for one setting the lowest layer's wins, within it the Java name over
+// librdkafka's, then the first. A key that no client knows is an error.
 func collect(cluster string, list []Property) (*props, error) {
 	t := newKeyTable()
 	p := &props{cluster: cluster, m: map[string]Property{}}
@@ -29,7 +30,7 @@ func collect(cluster string, list []Property) (*props, error) {
 		key, taken := t.canonical[x.Key]
 		switch {
 		case taken:
-			if _, dup := p.m[key]; !dup {
+			if y, dup := p.m[key]; !dup || x.Layer < y.Layer || x.Layer == y.Layer && x.Key == key && y.Key != key {
 				p.m[key] = x
 			}
 		case t.passes(x.Key) || refusedKeys[x.Key] != "":

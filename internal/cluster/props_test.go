@@ -27,17 +27,17 @@ func TestParseProperties(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Property{
-		{"a", "last", "east.properties:13", ""},
-		{"b", "2 ", "east.properties:4", ""},
-		{"c", "3", "east.properties:5", ""},
-		{"d", "", "east.properties:6", ""},
-		{"e", "", "east.properties:7", ""},
-		{"f", "xyz", "east.properties:8", ""},
-		{"g h=i:", "v", "east.properties:11", ""},
-		{"j", "\t\né😀q", "east.properties:12", ""},
-		{"k", "${user.home} # not a comment", "east.properties:13", ""},
-		{"password", `pa\ss=w:o#rd  `, "east.properties:15", ""},
-		{"l", "end", "east.properties:16", ""},
+		{Key: "a", Value: "last", Origin: "east.properties:13"},
+		{Key: "b", Value: "2 ", Origin: "east.properties:4"},
+		{Key: "c", Value: "3", Origin: "east.properties:5"},
+		{Key: "d", Value: "", Origin: "east.properties:6"},
+		{Key: "e", Value: "", Origin: "east.properties:7"},
+		{Key: "f", Value: "xyz", Origin: "east.properties:8"},
+		{Key: "g h=i:", Value: "v", Origin: "east.properties:11"},
+		{Key: "j", Value: "\t\né😀q", Origin: "east.properties:12"},
+		{Key: "k", Value: "${user.home} # not a comment", Origin: "east.properties:13"},
+		{Key: "password", Value: `pa\ss=w:o#rd  `, Origin: "east.properties:15"},
+		{Key: "l", Value: "end", Origin: "east.properties:16"},
 	}
 	want[0].Origin, want[8].Origin = "east.properties:14", "east.properties:13"
 	if len(got) != len(want) {
@@ -160,7 +160,7 @@ func TestPropertyPrecedence(t *testing.T) {
 		t.Errorf("bootstrap %v", b)
 	}
 	_, err := New(Config{Name: "east", PropertiesFile: "no-such.properties"})
-	if err == nil || err.Error() != "east: no-such.properties: no such file or directory" || fault.KindOf(err) != fault.Usage {
+	if err == nil || err.Error() != "east: propertiesFile: no-such.properties: no such file or directory" || fault.KindOf(err) != fault.Usage {
 		t.Errorf("missing file: %v", err)
 	}
 	bad := writeFile(t, "bad.properties", "a.b=1\n")
@@ -242,7 +242,10 @@ func TestNothingSecretShows(t *testing.T) {
 		Properties: properties("sasl.password=S3cr3t-CANARY-4", `sasl.jaas.config=x.PlainLoginModule required password="S3cr3t-CANARY-5";`,
 			"basic.auth.user.info=u:S3cr3t-CANARY-6"),
 	}
-	c := mustNew(t, cfg)
+	plain := cfg
+	plain.SASL = &SASL{Mechanism: "PLAIN", Username: "u", Password: "S3cr3t-CANARY-2"}
+	c := mustNew(t, plain)
+	byToken := mustNew(t, Config{Bootstrap: cfg.Bootstrap, SASL: &SASL{Mechanism: "OAUTHBEARER", Token: cfg.SASL.Token}})
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		for _, x := range []any{cfg, &cfg, *cfg.TLS, *cfg.SASL, cfg.Properties, c, c.Ignored()} {
 			if s := fmt.Sprintf(verb, x); strings.Contains(s, "CANARY") || strings.Contains(s, "PRIVATE KEY") || strings.Contains(s, "43414e415259") {
@@ -255,7 +258,11 @@ func TestNothingSecretShows(t *testing.T) {
 	}
 	for i := 1; i <= 6; i++ {
 		secret := fmt.Sprintf("S3cr3t-CANARY-%d", i)
-		err := c.Explain(fmt.Errorf("the library says %s", secret), "orders")
+		of := c
+		if i == 3 {
+			of = byToken
+		}
+		err := of.Explain(fmt.Errorf("the library says %s", secret), "orders")
 		if strings.Contains(err.Error(), "CANARY") {
 			t.Errorf("error shows %s", err)
 		}

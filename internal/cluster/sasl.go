@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/sasl"
@@ -38,12 +39,12 @@ func (l *login) Authenticate(ctx context.Context, host string) (sasl.Session, []
 }
 
 // The login modules of sasl.jaas.config, by the end of their class name: vendors
-// ship them under prefixes of their own.
+// ship them under prefixes of their own, and IBM's Kerberos is in com.ibm.
 const (
 	modulePlain = "org.apache.kafka.common.security.plain.PlainLoginModule"
 	moduleScram = "org.apache.kafka.common.security.scram.ScramLoginModule"
 	moduleOAuth = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
-	moduleKrb5  = "security.auth.module.Krb5LoginModule"
+	moduleKrb5  = "com.sun.security.auth.module.Krb5LoginModule"
 	moduleIAM   = "software.amazon.msk.auth.iam.IAMLoginModule"
 )
 
@@ -71,6 +72,13 @@ func (b *builder) login() (*login, error) {
 	if err := b.handlers(); err != nil {
 		return nil, err
 	}
+	if s := b.cfg.SASL; s != nil && mech != "OAUTHBEARER" && (s.Token != "" || s.TokenFile != "") {
+		field := "sasl.token"
+		if s.Token == "" {
+			field = "sasl.tokenFile"
+		}
+		return nil, b.usage(field, "means nothing for %s", mech)
+	}
 	switch mech {
 	case "OAUTHBEARER":
 		return b.oauth(jaas)
@@ -96,7 +104,7 @@ func (b *builder) mechanism() (string, error) {
 	if err != nil || mech != "" {
 		return mech, err
 	}
-	if s := b.cfg.SASL; s != nil && (s.Username != "" || s.Token != "" || s.TokenFile != "") {
+	if s := b.cfg.SASL; s != nil && (s.Username != "" || s.Password != "" || s.Token != "" || s.TokenFile != "") {
 		return "", b.usage("sasl.mechanism", "missing").WithHint("one of %s", strings.Join(known, ", "))
 	}
 	for _, k := range []string{"sasl.username", "sasl.oauthbearer.token.endpoint.url"} {
@@ -107,21 +115,52 @@ func (b *builder) mechanism() (string, error) {
 	return "GSSAPI", nil // the default of Java and librdkafka
 }
 
-// jaas parses sasl.jaas.config and holds its module against the mechanism. The
-// explicit fields win over it: with them it is not even read.
+// jaas parses sasl.jaas.config and holds its module against the mechanism. One
+// that nothing is to be taken from may be wrong: when the explicit fields say
+// all, or when both the mechanism and the credentials stand in places that win.
 func (b *builder) jaas(mech string) (jaasEntry, error) {
 	x, ok := b.p.get("sasl.jaas.config")
-	if s := b.cfg.SASL; !ok || s != nil && (s.Username != "" || s.Token != "" || s.TokenFile != "") {
+	if !ok || b.saysAll(mech, FromField) {
 		return jaasEntry{}, nil
 	}
 	e, err := parseJAAS(x.Value.Reveal())
-	if err != nil {
-		return e, b.p.wrong(x, "%w", err)
+	if want := moduleOf[mech]; err == nil && !strings.HasSuffix(e.module, strings.TrimPrefix(want, "com.sun.")) {
+		err = fmt.Errorf("login module %s does not fit sasl.mechanism %s, whose module is %s", e.module, mech, want)
 	}
-	if want := moduleOf[mech]; !strings.HasSuffix(e.module, want) {
-		return e, b.p.wrong(x, "login module %s does not fit sasl.mechanism %s, whose module is %s", e.module, mech, want)
+	if err == nil {
+		e.from = x
+		return e, nil
 	}
-	return e, nil
+	if b.mechanismLayer() < x.Layer && b.saysAll(mech, x.Layer) {
+		return jaasEntry{}, nil
+	}
+	return jaasEntry{}, b.p.wrong(x, "%w", err)
+}
+
+// mechanismLayer says where the mechanism was chosen.
+func (b *builder) mechanismLayer() Layer {
+	if s := b.cfg.SASL; s != nil && s.Mechanism != "" {
+		return FromField
+	}
+	return b.p.layer("sasl.mechanism")
+}
+
+// saysAll reports whether the credentials are complete without
+// sasl.jaas.config: by explicit fields and properties of layers below below.
+func (b *builder) saysAll(mech string, below Layer) bool {
+	var s SASL
+	if b.cfg.SASL != nil {
+		s = *b.cfg.SASL
+	}
+	switch mech {
+	case "OAUTHBEARER":
+		return s.Token != "" || s.TokenFile != "" || b.p.layer("sasl.oauthbearer.token.endpoint.url") < below
+	case "GSSAPI":
+		return b.p.layer("sasl.kerberos.keytab") < below
+	case "AWS_MSK_IAM":
+		return below > FromField // the environment may have them
+	}
+	return (s.Username != "" || b.p.layer("sasl.username") < below) && (s.Password != "" || b.p.layer("sasl.password") < below)
 }
 
 // handlers refuses classes whose work kcm cannot do.
@@ -138,22 +177,16 @@ func (b *builder) handlers() error {
 }
 
 func (b *builder) password(mech string, jaas jaasEntry) (*login, error) {
-	user, pass := jaas.options["username"], jaas.options["password"]
-	if user == "" {
-		user, pass = b.p.text("sasl.username"), b.p.text("sasl.password")
-	}
-	if s := b.cfg.SASL; s != nil && s.Username != "" {
-		user, pass = s.Username, s.Password.Reveal()
-		if pass == "" {
-			pass = b.p.text("sasl.password")
-		}
+	user, pass := b.p.optionOr(jaas, "username", "sasl.username"), b.p.optionOr(jaas, "password", "sasl.password")
+	if s := b.cfg.SASL; s != nil {
+		user, pass = first(s.Username, user), first(s.Password.Reveal(), pass)
 	}
 	if user == "" || pass == "" {
-		what := "user name"
+		field, what := "sasl.username", "user name"
 		if user != "" {
-			what = "password"
+			field, what = "sasl.password", "password"
 		}
-		return nil, b.usage("sasl", "%s needs a %s", mech, what).
+		return nil, b.usage(field, "%s needs a %s", mech, what).
 			WithHint("sasl.username and sasl.password, or sasl.jaas.config")
 	}
 	l := &login{user: user}
@@ -161,7 +194,9 @@ func (b *builder) password(mech string, jaas jaasEntry) (*login, error) {
 		l.Mechanism = plain.Auth{User: user, Pass: pass}.AsMechanism()
 		return l, nil
 	}
-	auth := scram.Auth{User: user, Pass: pass, IsToken: strings.EqualFold(jaas.options["tokenauth"], "true")}
+	// A delegation token's id and key must both be those of the entry that marks it.
+	token := strings.EqualFold(jaas.options["tokenauth"], "true") && user == jaas.options["username"]
+	auth := scram.Auth{User: user, Pass: pass, IsToken: token}
 	l.Mechanism = auth.AsSha256Mechanism()
 	if mech == "SCRAM-SHA-512" {
 		l.Mechanism = auth.AsSha512Mechanism()

@@ -76,8 +76,8 @@ func TestSASLErrors(t *testing.T) {
 	on := func(kv ...string) []string { return append([]string{"security.protocol=SASL_PLAINTEXT"}, kv...) }
 	for want, kv := range map[string][]string{
 		`east: sasl.mechanism (-X): "CRAM-MD5" is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI, AWS_MSK_IAM`: on("sasl.mechanism=CRAM-MD5"),
-		"east: sasl: PLAIN needs a user name":                              on("sasl.mechanism=PLAIN"),
-		"east: sasl: PLAIN needs a password":                               on("sasl.mechanism=PLAIN", "sasl.username=u"),
+		"east: sasl.username: PLAIN needs a user name":                     on("sasl.mechanism=PLAIN"),
+		"east: sasl.password: PLAIN needs a password":                      on("sasl.mechanism=PLAIN", "sasl.username=u"),
 		"east: sasl.username (-X): sasl.mechanism is missing":              on("sasl.username=u", "sasl.password=p"),
 		"east: sasl.jaas.config (-X): the semicolon at the end is missing": on("sasl.mechanism=PLAIN", `sasl.jaas.config=M required password="CANARY"`),
 		"east: sasl.jaas.config (-X): login module x.M does not fit sasl.mechanism PLAIN, whose module is org.apache.kafka.common.security.plain.PlainLoginModule": on("sasl.mechanism=PLAIN", `sasl.jaas.config=x.M required password="CANARY";`),

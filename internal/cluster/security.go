@@ -18,11 +18,13 @@ type builder struct {
 	p   *props
 }
 
-// usage makes an error about the explicit settings of the cluster.
+// usage makes an error about the explicit settings of the cluster. It says where
+// the field stands, or else what holds it.
 func (b *builder) usage(field, format string, args ...any) *fault.Error {
-	at := ""
-	if b.cfg.Origin != "" {
-		at = " (" + b.cfg.Origin + ")"
+	section, _, _ := strings.Cut(field, ".")
+	at := first(b.cfg.Places[field], b.cfg.Places[section], b.cfg.Origin)
+	if at != "" {
+		at = " (" + at + ")"
 	}
 	return fault.New(fault.Usage, "%s: %s%s: "+format, append([]any{b.cfg.Name, field, at}, args...)...).On(b.cfg.Name)
 }

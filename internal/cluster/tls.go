@@ -4,10 +4,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/kcm-cli/kcm/internal/fault"
 )
 
 // tlsConfig makes the TLS settings of the cluster from the explicit fields and,
@@ -44,27 +47,42 @@ func (b *builder) roots() (*x509.CertPool, error) {
 		if err != nil {
 			return nil, b.usage("tls.ca", "%w", err)
 		}
-		return b.pool(data, "", func(err error) error { return b.usage("tls.ca", "%w", err) })
-	}
-	if x, ok := b.p.get("ssl.truststore.certificates"); ok {
-		return b.pool([]byte(x.Value.Reveal()), "", func(err error) error { return b.p.wrong(x, "%w", err) })
+		return b.pool(data, "", func(err error) error {
+			if !isPEM(t.CA) {
+				err = fmt.Errorf("%s: %w", resolve(b.cfg.Dir, t.CA), err)
+			}
+			return b.usage("tls.ca", "%w", err)
+		})
 	}
 	if err := b.storeType("ssl.truststore.type"); err != nil {
 		return nil, err
 	}
-	for _, key := range []string{"ssl.truststore.location", "ssl.ca.location"} {
-		x, ok := b.p.get(key)
-		if !ok || key == "ssl.ca.location" && x.Value.Reveal() == "probe" {
-			continue
-		}
-		wrong := func(err error) error { return b.p.wrong(x, "%s: %w", x.Value.Reveal(), err) }
-		data, err := readFileOrDir(resolve(x.Dir, x.Value.Reveal()))
-		if err != nil {
-			return nil, b.p.wrong(x, "%w", err)
-		}
-		return b.pool(data, b.p.text("ssl.truststore.password"), wrong)
+	key, x := b.p.foremost("ssl.truststore.certificates", "ssl.truststore.location", "ssl.ca.location")
+	switch {
+	case key == "", key == "ssl.ca.location" && x.Value.Reveal() == "probe":
+		return nil, nil
+	case key == "ssl.truststore.certificates":
+		return b.pool([]byte(x.Value.Reveal()), "", func(err error) error { return b.p.wrong(x, "%w", err) })
 	}
-	return nil, nil
+	data, err := readFileOrDir(resolve(x.Dir, x.Value.Reveal()))
+	if err != nil {
+		return nil, b.p.wrong(x, "%w", err)
+	}
+	return b.pool(data, b.p.text("ssl.truststore.password"), func(err error) error {
+		return secretHint(b.p.wrong(x, "%s: %w", x.Value.Reveal(), err), "ssl.truststore.password", "")
+	})
+}
+
+// secretHint says which setting holds the password that is missing or wrong, if
+// that is what is wrong: of the store, or of the key in it.
+func secretHint(f *fault.Error, store, key string) *fault.Error {
+	switch {
+	case errors.Is(f, errStorePassword):
+		return f.WithHint("set %s", store)
+	case errors.Is(f, errPassphrase):
+		return f.WithHint("set %s", key)
+	}
+	return f
 }
 
 func (b *builder) pool(data []byte, password string, wrong func(error) error) (*x509.CertPool, error) {
@@ -118,14 +136,18 @@ func (b *builder) identity() (*tls.Certificate, error) {
 		return nil, err
 	}
 	keyPassword := b.p.text("ssl.key.password")
-	if x, ok := b.p.get("ssl.keystore.location"); ok {
+	if t := b.cfg.TLS; t != nil && t.KeyPassword != "" {
+		keyPassword = t.KeyPassword.Reveal()
+	}
+	if key, x := b.p.foremost("ssl.keystore.location", "ssl.keystore.certificate.chain", "ssl.certificate.location",
+		"ssl.keystore.key", "ssl.key.location"); key == "ssl.keystore.location" {
 		data, err := readFile(resolve(x.Dir, x.Value.Reveal()))
 		if err != nil {
 			return nil, b.p.wrong(x, "%w", err)
 		}
 		id, err := identityFromStore(data, b.p.text("ssl.keystore.password"), keyPassword)
 		if err != nil {
-			return nil, b.p.wrong(x, "%s: %w", x.Value.Reveal(), err)
+			return nil, secretHint(b.p.wrong(x, "%s: %w", x.Value.Reveal(), err), "ssl.keystore.password", "ssl.key.password")
 		}
 		return id, nil
 	}
@@ -146,13 +168,16 @@ func (b *builder) explicitIdentity(t *TLS) (*tls.Certificate, error) {
 			return nil, b.usage("tls.key", "%w", err)
 		}
 	}
-	id, err := identityFromPEM(certs, key, t.KeyPassword.Reveal())
+	id, err := identityFromPEM(certs, key, first(t.KeyPassword.Reveal(), b.p.text("ssl.key.password")))
 	if err != nil {
-		field := "tls.cert"
+		field, value := "tls.cert", t.Cert
 		if t.Key != "" {
-			field = "tls.key"
+			field, value = "tls.key", t.Key.Reveal()
 		}
-		return nil, b.usage(field, "%w", err)
+		if isPEM(value) {
+			return nil, secretHint(b.usage(field, "%w", err), "", "tls.keyPassword")
+		}
+		return nil, secretHint(b.usage(field, "%s: %w", resolve(b.cfg.Dir, value), err), "", "tls.keyPassword")
 	}
 	return id, nil
 }
@@ -177,18 +202,21 @@ func (b *builder) pemIdentity(keyPassword string) (*tls.Certificate, error) {
 	}
 	id, err := identityFromPEM(cert, key, keyPassword)
 	if err != nil {
-		return nil, b.p.wrong(keySet, "%w", err)
+		if !isPEM(keySet.Value.Reveal()) {
+			err = fmt.Errorf("%s: %w", resolve(keySet.Dir, keySet.Value.Reveal()), err)
+		}
+		return nil, secretHint(b.p.wrong(keySet, "%w", err), "", "ssl.key.password")
 	}
 	return id, nil
 }
 
 func (b *builder) pemProperty(text, location string) ([]byte, Property, error) {
-	if x, ok := b.p.get(text); ok {
-		return []byte(x.Value.Reveal()), x, nil
-	}
-	x, ok := b.p.get(location)
-	if !ok {
+	key, x := b.p.foremost(text, location)
+	switch key {
+	case "":
 		return nil, x, nil
+	case text:
+		return []byte(x.Value.Reveal()), x, nil
 	}
 	data, err := readFile(resolve(x.Dir, x.Value.Reveal()))
 	if err != nil {

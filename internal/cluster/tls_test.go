@@ -147,7 +147,7 @@ func TestTLSErrors(t *testing.T) {
 		"east: ssl.keystore.location (-X): " + store("trust.p12") + ": the store needs exactly one private key with its certificate":                                           {"ssl.keystore.location=" + store("trust.p12"), "ssl.keystore.password=changeit"},
 		"east: ssl.truststore.location (-X): " + store("trust-openssl.p12") + ": a PKCS12 file in which Java would trust nothing (keytool -importcert makes one that it does)": {"ssl.truststore.location=" + store("trust-openssl.p12"), "ssl.truststore.password=changeit"},
 		"east: ssl.keystore.location (-X): " + store("trust.jks") + ": there is no private key in it":                                                                          {"ssl.keystore.location=" + store("trust.jks"), "ssl.keystore.password=changeit"},
-		"east: ssl.key.location (-X): the passphrase is missing or wrong":                                                                                                      {"ssl.certificate.location=" + store("client.pem"), "ssl.key.location=" + store("key-pbes2.pem"), "ssl.key.password=S3cr3t-CANARY"},
+		"east: ssl.key.location (-X): " + store("key-pbes2.pem") + ": the passphrase is missing or wrong":                                                                      {"ssl.certificate.location=" + store("client.pem"), "ssl.key.location=" + store("key-pbes2.pem"), "ssl.key.password=S3cr3t-CANARY"},
 		"east: ssl.key.pem (-X): the private key does not belong to the first certificate":                                                                                     {"ssl.certificate.location=" + store("client.pem"), "ssl.key.pem=" + other},
 		"east: ssl.key.location (-X): a private key needs its certificate: ssl.keystore.certificate.chain or ssl.certificate.location":                                         {"ssl.key.location=" + store("key.pem")},
 		"east: ssl.certificate.location (-X): a certificate needs its private key: ssl.keystore.key or ssl.key.location":                                                       {"ssl.certificate.location=" + store("client.pem")},
@@ -158,12 +158,15 @@ func TestTLSErrors(t *testing.T) {
 		"east: ssl.cipher.suites (-X): none of these suites belongs to an enabled TLS version":                                                                                 {"ssl.cipher.suites=TLS_AES_128_GCM_SHA256", "ssl.protocol=TLSv1.2"},
 		`east: ssl.endpoint.identification.algorithm (-X): "ldaps" is neither https nor empty`:                                                                                 {"ssl.endpoint.identification.algorithm=ldaps"},
 		"east: ssl.crl.location (-X): revocation lists are not supported":                                                                                                      {"ssl.crl.location=x.crl"},
-		"east: ssl.key.location (-X): its encryption is not supported (only PBES2 supported)":                                                                                  {"ssl.certificate.location=" + store("client.pem"), "ssl.key.location=" + store("key-pbes1.pem"), "ssl.key.password=keypass1"},
-		"east: ssl.key.location (-X): its encryption is not supported (unsupported hash function)":                                                                             {"ssl.certificate.location=" + store("client.pem"), "ssl.key.location=" + store("key-sha512.pem"), "ssl.key.password=keypass1"},
+		"east: ssl.key.location (-X): " + store("key-pbes1.pem") + ": its encryption is not supported (only PBES2 supported)":                                                  {"ssl.certificate.location=" + store("client.pem"), "ssl.key.location=" + store("key-pbes1.pem"), "ssl.key.password=keypass1"},
+		"east: ssl.key.location (-X): " + store("key-sha512.pem") + ": its encryption is not supported (unsupported hash function)":                                            {"ssl.certificate.location=" + store("client.pem"), "ssl.key.location=" + store("key-sha512.pem"), "ssl.key.password=keypass1"},
 	} {
 		_, err := tlsCluster(t, kv...)
 		if err == nil || err.Error() != want || fault.KindOf(err) != fault.Usage {
 			t.Errorf("%v\n got %v\nwant %s", kv[0], err, want)
+		}
+		if strings.Contains(want, "passphrase") && fault.HintOf(err) != "set ssl.key.password" {
+			t.Errorf("%s: hint %q", want, fault.HintOf(err))
 		}
 	}
 }
@@ -186,7 +189,10 @@ func TestTLSVerification(t *testing.T) {
 		"chain still checked":       {&TLS{CA: newCA(t, "Other").pem}, []string{"ssl.endpoint.identification.algorithm="}, false},
 		"server name":               {&TLS{CA: ca.pem, ServerName: "kafka.example"}, nil, true},
 		"server name, none":         {&TLS{CA: ca.pem, ServerName: "b.example"}, []string{"ssl.endpoint.identification.algorithm="}, false},
-		"insecure":                  {&TLS{InsecureSkipVerify: true}, nil, true},
+		"insecure":                  {&TLS{InsecureSkipVerify: new(true)}, nil, true},
+		"false wins":                {&TLS{InsecureSkipVerify: new(false)}, []string{"enable.ssl.certificate.verification=false"}, false},
+		"true wins":                 {&TLS{InsecureSkipVerify: new(true)}, []string{"enable.ssl.certificate.verification=true"}, true},
+		"not said":                  {&TLS{}, []string{"enable.ssl.certificate.verification=false"}, true},
 		"librdkafka's insecure":     {nil, []string{"security.protocol=ssl", "enable.ssl.certificate.verification=false"}, true},
 		"librdkafka's not insecure": {nil, []string{"security.protocol=ssl", "enable.ssl.certificate.verification=true"}, false},
 	} {

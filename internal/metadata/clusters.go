@@ -35,7 +35,8 @@ func (d *decoder) native(n *node) part {
 }
 
 func (d *decoder) cluster(name string, at Origin, n *node) *Cluster {
-	c := &Cluster{Name: name, Origin: at, Dir: d.doc.dir}
+	c := &Cluster{Name: name, Origin: at, Dir: d.doc.dir, Places: map[string]Origin{}}
+	d.places(c.Places, "", n)
 	var derived, given []Property
 	d.fields(n, "a cluster", []field{
 		{"bootstrap", func(k string, n *node) { c.Bootstrap = d.addresses(k, n) }},
@@ -49,6 +50,16 @@ func (d *decoder) cluster(name string, at Origin, n *node) *Cluster {
 	})
 	c.Properties = append(derived, given...)
 	return c
+}
+
+// places notes where the values of a cluster's fields stand.
+func (d *decoder) places(places map[string]Origin, prefix string, n *node) {
+	for _, p := range n.pairs {
+		places[prefix+p.key] = d.at(p.value)
+		if prefix == "" && (p.key == "tls" || p.key == "sasl") {
+			d.places(places, p.key+".", p.value)
+		}
+	}
 }
 
 // addresses reads a list of HOST:PORT, or one text with commas.
@@ -90,7 +101,7 @@ func (d *decoder) tls(n *node) *TLS {
 		{"key", func(k string, n *node) { t.Key = d.pem(k, n) }},
 		{"keyPassword", func(k string, n *node) { t.KeyPassword = Secret(d.text(k, n)) }},
 		{"serverName", func(k string, n *node) { t.ServerName = d.text(k, n) }},
-		{"insecureSkipVerify", func(k string, n *node) { t.InsecureSkipVerify = d.flag(k, n) }},
+		{"insecureSkipVerify", func(k string, n *node) { t.InsecureSkipVerify = new(d.flag(k, n)) }},
 	})
 	if t.Cert.IsZero() != t.Key.IsZero() {
 		d.failAt(n, "tls: cert and key go together; one of them is missing")

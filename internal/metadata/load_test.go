@@ -44,7 +44,7 @@ func TestFirstExampleOfThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &View{
-		Clusters: []*Cluster{{Name: "east", Bootstrap: []string{"east-1:9092", "east-2:9092"}, Origin: Origin{"<stdin>", 2, 3}}},
+		Clusters: []*Cluster{{Name: "east", Bootstrap: []string{"east-1:9092", "east-2:9092"}, Origin: Origin{"<stdin>", 2, 3}, Places: map[string]Origin{"bootstrap": {"<stdin>", 2, 21}}}},
 		Streams: []*Stream{{Name: "orders", Origin: Origin{"<stdin>", 4, 3}, Sources: []Source{
 			{Cluster: "east", clusterAt: Origin{"<stdin>", 6, 19}, Topics: []Topic{Named("orders")}, Origin: Origin{"<stdin>", 6, 9}},
 		}}},
@@ -72,11 +72,12 @@ func TestFullExampleOfThePage(t *testing.T) {
 		Name: "east", Bootstrap: []string{"east-1:9092", "east-2:9092"}, ClusterID: "4L6g3nShT-eMCtK--X86sw",
 		TLS: &TLS{
 			CA: PEM{Path: dir + "/ca.pem"}, Cert: PEM{Path: dir + "/client.pem"}, Key: PEM{Path: dir + "/client.key"},
-			KeyPassword: "kp", ServerName: "kafka.east.example", Origin: at(6, 7),
+			KeyPassword: "kp", ServerName: "kafka.east.example", InsecureSkipVerify: new(false), Origin: at(6, 7),
 		},
 		SASL:           &SASL{Mechanism: ScramSHA512, Username: "app", Password: "p", Origin: at(12, 11)},
 		PropertiesFile: dir + "/east.properties",
-		Properties:     []Property{{"client.rack", "az-1", at(14, 18)}},
+		Properties:     []Property{{Key: "client.rack", Value: "az-1", Origin: at(14, 18)}},
+		Places:         v.Cluster("east").Places, // see TestPlaces
 		Dir:            dir,
 		SchemaRegistry: &SchemaRegistry{URLs: []string{"https://sr.east:8081"}, Username: "app", Password: "sp", Origin: at(15, 21)},
 		Mirror:         &Mirror{Alias: "east", Separator: ".", InternalSeparator: true, Origin: at(16, 13)},
@@ -395,5 +396,30 @@ func TestRelativePaths(t *testing.T) {
 	}
 	if got, want := c.Origin.String(), "conf/kcm.yaml:1:12"; got != want {
 		t.Errorf("origin %s, want %s", got, want)
+	}
+}
+
+// TestPlaces: a message about one value can say where it stands.
+func TestPlaces(t *testing.T) {
+	text := "clusters:\n  east:\n    bootstrap: [a:1]\n    tls: {ca: ca.pem,\n      insecureSkipVerify: false}\n    sasl:\n      mechanism: PLAIN\n      password: p\n    propertiesFile: e.properties\n"
+	path := filepath.Join(t.TempDir(), "kcm.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v, err := Load(t.Context(), []string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(line, col int) Origin { return Origin{path, line, col} }
+	want := map[string]Origin{
+		"bootstrap": at(3, 16), "tls": at(4, 10), "tls.ca": at(4, 15), "tls.insecureSkipVerify": at(5, 27),
+		"sasl": at(7, 7), "sasl.mechanism": at(7, 18), "sasl.password": at(8, 17), "propertiesFile": at(9, 21),
+	}
+	east := v.Cluster("east")
+	if !reflect.DeepEqual(east.Places, want) {
+		t.Errorf("got  %v\nwant %v", east.Places, want)
+	}
+	if skip := east.TLS.InsecureSkipVerify; skip == nil || *skip {
+		t.Errorf("insecureSkipVerify: false is %v", skip)
 	}
 }

@@ -64,6 +64,9 @@ type Cluster struct {
 	SchemaRegistry *SchemaRegistry // nil: none
 	Mirror         *Mirror         // nil: not said
 	Origin         Origin
+	// Places are where the values of the fields stand, by the names of the file:
+	// "bootstrap", "tls", "tls.ca". Only what the file has is in it.
+	Places map[string]Origin
 }
 
 // Property is one entry of a cluster's properties, in the order of the file.
@@ -71,6 +74,7 @@ type Property struct {
 	Key    string
 	Value  Secret // properties hold passwords among the rest, so none is shown
 	Origin Origin
+	Field  bool // made of a field of sasl, which wins over properties
 }
 
 // TLS says how a connection is encrypted. The zero TLS uses the system's roots.
@@ -79,7 +83,7 @@ type TLS struct {
 	Cert, Key          PEM // the client's own; both or neither
 	KeyPassword        Secret
 	ServerName         string // empty: the name that was dialed
-	InsecureSkipVerify bool
+	InsecureSkipVerify *bool  // nil: not said
 	Origin             Origin
 }
 

@@ -32,7 +32,7 @@ func (d *decoder) sasl(n *node) (*SASL, []Property) {
 	var options strings.Builder
 	property := func(name string, read func(string, *node) string) func(string, *node) {
 		return func(k string, n *node) {
-			derived = append(derived, Property{Key: name, Value: Secret(read(k, n)), Origin: d.at(n)})
+			derived = append(derived, Property{Key: name, Value: Secret(read(k, n)), Origin: d.at(n), Field: true})
 		}
 	}
 	option := func(name string) func(string, *node) {
@@ -58,7 +58,7 @@ func (d *decoder) sasl(n *node) (*SASL, []Property) {
 		{"roleSessionName", option("awsRoleSessionName")},
 	})
 	if options.Len() > 0 {
-		derived = append(derived, Property{Key: "sasl.jaas.config", Value: Secret(iamModule + options.String() + ";"), Origin: s.Origin})
+		derived = append(derived, Property{Key: "sasl.jaas.config", Value: Secret(iamModule + options.String() + ";"), Origin: s.Origin, Field: true})
 	}
 	d.checkSASL(n, s.Mechanism)
 	return s, derived
