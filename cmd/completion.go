@@ -43,7 +43,7 @@ func newCompletionCmd(env *Env) *cobra.Command {
 			Use:         sh.name,
 			Short:       "Print the script for " + sh.name,
 			Long:        "Print the script for " + sh.name + ". To use it in this shell:\n\n" + sh.how,
-			Args:        cobra.NoArgs,
+			Args:        takesNone,
 			Annotations: map[string]string{withoutSettings: "yes"},
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return sh.gen(cmd.Root(), env.Stdout)

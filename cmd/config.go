@@ -14,7 +14,7 @@ func newConfigCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show the settings",
-		Args:  cobra.NoArgs,
+		Args:  takesNone,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newConfigShowCmd(env))
@@ -28,7 +28,7 @@ func newConfigShowCmd(env *Env) *cobra.Command {
 		Short: "Show every setting with where it came from; secrets are masked",
 		Long: `Show every setting that is in force, and whether a flag, the environment, the
 config file or a default says so. Secrets are masked.`,
-		Args: cobra.NoArgs,
+		Args: takesNone,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if err := oneOf("--output", output, "table", "json"); err != nil {
 				return err

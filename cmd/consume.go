@@ -3,6 +3,9 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +54,7 @@ type consumeOptions struct {
 	offsets   spec.Offsets
 	start     spec.Bound
 	exit      bool // stop at the ends
-	bounded   bool // the run has an end by position
+	bounded   bool // the run has an end, so that a cluster is given up after a while
 	promised  bool // the run has an end of some sort: a signal cuts it short
 	limit     int64
 	isolation isolationChoice
@@ -172,6 +175,12 @@ func (o *consumeOptions) checkWords() error {
 		return fault.New(fault.Usage, "consume needs a STREAM").
 			WithHint("kcm describe lists the streams; -a takes all of them")
 	}
+	for _, w := range o.words {
+		if strings.HasPrefix(w, "/") {
+			return fault.New(fault.Usage, "%s names no cluster before the /", w).
+				WithHint("CLUSTER/TOPIC; a pattern is given with -r, without slashes around it")
+		}
+	}
 	return nil
 }
 
@@ -198,7 +207,7 @@ func (o *consumeOptions) setBounds(cmd *cobra.Command, f consumeFlags) (err erro
 		return fault.New(fault.Usage, "%s %d is not allowed: a number of records is 0 or more, or -1 for no limit", placeOf(o.env, cmd, "num"), f.num)
 	}
 	o.exit = (f.exitAtEnd || stops) && !f.follow
-	o.bounded = o.exit
+	o.bounded = o.exit || (limited && !f.follow)
 	o.promised = o.exit || stops || limited
 	o.start = spec.Bound{Kind: spec.End}
 	if o.exit || (limited && !f.follow) {
@@ -262,8 +271,24 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	if o.limit == 0 {
 		return nil
 	}
-	stats, err := source.Run(ctx, opts)
+	watched, done := whileRead(ctx, o.env.Stdout)
+	defer done()
+	stats, err := source.Run(watched, opts)
 	return o.ending(ctx, stats, err)
+}
+
+// whileRead returns a context that ends when nobody reads stdout any more: a
+// stream may be quiet for hours, in which no write would tell.
+func whileRead(ctx context.Context, stdout io.Writer) (watched context.Context, done func()) {
+	watched, stop := context.WithCancelCause(ctx)
+	if f, ok := stdout.(*os.File); ok {
+		go func() {
+			if output.Closed(watched, f) {
+				stop(output.ErrClosedPipe)
+			}
+		}()
+	}
+	return watched, func() { stop(nil) }
 }
 
 // ending turns the way a run ended into its error and last words.

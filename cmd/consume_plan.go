@@ -182,7 +182,7 @@ func (o *consumeOptions) event(ev source.Event) {
 		n.Notef("following; -e stops at the end")
 		return
 	}
-	if ev.Minor && n.Verbosity() == 0 && !n.JSON() {
+	if ev.Depth > n.Verbosity() {
 		return
 	}
 	if n.JSON() {

@@ -44,6 +44,9 @@ does not answer is shown with its error, and the exit code is 3.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			return o.run(cmd.Context(), func(ctx context.Context, view *metadata.View) (document, []error, error) {
+				if view.AdHoc && slices.Contains(laterNouns, args[0]) {
+					return nil, nil, notYet(args[0]).WithHint("kcm describe topic %s shows a topic of that name", args[0])
+				}
 				return describeStream(ctx, o, view, args[0])
 			})
 		}
@@ -52,27 +55,27 @@ does not answer is shown with its error, and the exit code is 3.`,
 		})
 	}
 	cmd.AddCommand(
-		describeSub(env, describeWords{use: "streams", short: "List the streams and where they live"}, cobra.NoArgs,
+		describeSub(env, describeWords{use: "streams", short: "List the streams and where they live"}, takesNone,
 			func(ctx context.Context, o *describeOptions, view *metadata.View, _ []string) (document, []error, error) {
 				return describeStreams(ctx, o, view)
 			}, nil),
-		describeSub(env, describeWords{use: "stream NAME", short: "Show a stream, partition by partition"}, cobra.ExactArgs(1),
+		describeSub(env, describeWords{use: "stream NAME", short: "Show a stream, partition by partition"}, takesOne("the name of a stream", "NAME"),
 			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
 				return describeStream(ctx, o, view, args[0])
 			}, completeStreams(env)),
-		describeSub(env, describeWords{use: "clusters", short: "List the clusters"}, cobra.NoArgs,
+		describeSub(env, describeWords{use: "clusters", short: "List the clusters"}, takesNone,
 			func(ctx context.Context, o *describeOptions, view *metadata.View, _ []string) (document, []error, error) {
 				return describeClusters(ctx, o, view)
 			}, nil),
-		describeSub(env, describeWords{use: "cluster NAME", short: "Show a cluster and its brokers"}, cobra.ExactArgs(1),
+		describeSub(env, describeWords{use: "cluster NAME", short: "Show a cluster and its brokers"}, takesOne("the name of a cluster", "NAME"),
 			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
 				return describeCluster(ctx, o, view, args[0])
 			}, completeClusters(env)),
-		describeSub(env, describeWords{use: "topics [CLUSTER]", short: "List the topics of every cluster, or of one"}, cobra.MaximumNArgs(1),
+		describeSub(env, describeWords{use: "topics [CLUSTER]", short: "List the topics of every cluster, or of one"}, takesAtMostOne("CLUSTER"),
 			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
 				return describeTopics(ctx, o, view, args)
 			}, completeClusters(env)),
-		describeSub(env, describeWords{use: "topic [CLUSTER/]NAME", short: "Show a topic, on every cluster that has it or on one"}, cobra.ExactArgs(1),
+		describeSub(env, describeWords{use: "topic [CLUSTER/]NAME", short: "Show a topic, on every cluster that has it or on one"}, takesOne("the name of a topic", "[CLUSTER/]NAME"),
 			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
 				return describeTopic(ctx, o, view, args[0])
 			}, completeTopics(env)),
@@ -83,9 +86,14 @@ does not answer is shown with its error, and the exit code is 3.`,
 // describeArgs refuses, in its own words, what other versions describe as well.
 func describeArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 && slices.Contains(laterNouns, args[0]) {
-		return fault.New(fault.Usage, "describe %s is not in this version", args[0])
+		return notYet(args[0])
 	}
-	return cobra.MaximumNArgs(1)(cmd, args)
+	return takesAtMostOne("NAME")(cmd, args)
+}
+
+// notYet is the error of what other versions describe as well.
+func notYet(noun string) *fault.Error {
+	return fault.New(fault.Usage, "describe %s is not in this version", noun)
 }
 
 // describeWords are how a command is called and what it says of itself.
@@ -96,7 +104,10 @@ type describeWords struct{ use, short string }
 type describeFunc func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error)
 
 func describeSub(env *Env, words describeWords, args cobra.PositionalArgs, find describeFunc, complete completeFunc) *cobra.Command {
-	cmd := &cobra.Command{Use: words.use, Short: words.short, Args: args, ValidArgsFunction: complete}
+	cmd := &cobra.Command{
+		Use: words.use, Short: words.short, Args: args, ValidArgsFunction: complete,
+		Annotations: map[string]string{sharesSettings: "yes"},
+	}
 	o := addDescribeFlags(env, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return o.run(cmd.Context(), func(ctx context.Context, view *metadata.View) (document, []error, error) {
@@ -130,26 +141,49 @@ func (o *describeOptions) run(ctx context.Context, find func(context.Context, *m
 	if err := o.print(doc); err != nil {
 		return err
 	}
+	if v, ok := doc.(interface{ verdict() error }); ok && v.verdict() != nil {
+		return v.verdict()
+	}
 	return partial(failed, doc)
 }
 
 // asked is implemented by documents that know how many clusters were asked.
 type asked interface{ asked() int }
 
-// partial says how a command ends of which some clusters failed: with their
-// common kind if all did, else Partial.
+// partial says how a command ends of which some clusters failed: with Partial
+// when others gave something, with the common kind when none did, and with
+// Failed when they failed in different ways. It is the rule of consume.
 func partial(failed []error, doc document) error {
 	if len(failed) == 0 {
 		return nil
 	}
 	kind := fault.KindOf(failed[0])
-	same := !slices.ContainsFunc(failed, func(err error) bool { return fault.KindOf(err) != kind })
-	if a, ok := doc.(asked); ok && len(failed) >= a.asked() && same && kind != fault.Partial {
-		if len(failed) == 1 {
-			return failed[0]
-		}
-		return fault.New(kind, "no cluster answered: %w", failed[0])
+	same, gave := true, false
+	for _, err := range failed {
+		same = same && fault.KindOf(err) == kind
+		gave = gave || fault.KindOf(err) == fault.Partial
 	}
+	a, ok := doc.(asked)
+	switch {
+	case gave || !ok || len(failed) < a.asked():
+		return someFailed(failed)
+	case len(failed) == 1:
+		return failed[0]
+	case !same:
+		return fault.New(fault.Failed, "no cluster gave a result, first: %w", failed[0])
+	}
+	switch kind {
+	case fault.Auth:
+		return fault.New(kind, "every cluster refused access, first: %w", failed[0])
+	case fault.Unreachable:
+		return fault.New(kind, "no cluster could be reached, first: %w", failed[0])
+	default:
+		return fault.New(kind, "no cluster gave a result, first: %w", failed[0])
+	}
+}
+
+// someFailed is the error of a command that shows what the other clusters gave.
+func someFailed(failed []error) error {
 	if len(failed) == 1 {
 		return fault.New(fault.Partial, "%w", failed[0])
 	}

@@ -11,25 +11,44 @@ import (
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/output"
+	"github.com/kcm-cli/kcm/internal/source"
 )
 
 // eachCluster calls ask for every named cluster at once and returns the errors
-// in the order of names. A cluster that cannot be described is its own error.
-func eachCluster(env *Env, view *metadata.View, names []string, ask func(i int, c *cluster.Cluster) error) []error {
+// in the order of names. Settings that are wrong for one cluster are the second
+// error: then none has been asked.
+func eachCluster(env *Env, view *metadata.View, names []string, ask func(i int, c *cluster.Cluster) error) ([]error, error) {
+	clusters := make([]*cluster.Cluster, 0, len(names))
+	defer func() {
+		for _, c := range clusters {
+			c.Close()
+		}
+	}()
+	for _, name := range names {
+		c, err := connect(env, view.Cluster(name))
+		if err != nil {
+			return nil, err
+		}
+		clusters = append(clusters, c)
+	}
 	errs := make([]error, len(names))
 	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() {
-			c, err := connect(env, view.Cluster(name))
-			if err == nil {
-				defer c.Close()
-				err = ask(i, c)
-			}
-			errs[i] = err
-		})
+	for i, c := range clusters {
+		wg.Go(func() { errs[i] = ask(i, c) })
 	}
 	wg.Wait()
-	return errs
+	return errs, nil
+}
+
+// meet connects to a cluster, and tells those who gave -v about it.
+func meet(ctx context.Context, env *Env, c *cluster.Cluster) (cluster.Info, error) {
+	n := env.run.notices
+	n.Verbosef(1, "%s: trying %s", c.Name(), strings.Join(c.Bootstrap(), ", "))
+	info, err := c.Connect(ctx)
+	if err == nil {
+		n.Verbosef(1, "%s: %s", c.Name(), source.Connected(info))
+	}
+	return info, err
 }
 
 // present returns the errors that are some.

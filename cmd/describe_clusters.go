@@ -28,16 +28,17 @@ type ClusterDoc struct {
 	Bootstrap []string    `json:"bootstrap"`
 	TLS       bool        `json:"tls"`
 	SASL      *string     `json:"sasl"`
-	ClusterID *string     `json:"cluster_id"`
+	ClusterID *string     `json:"cluster_id"` // what the cluster says
 	Brokers   []brokerDoc `json:"brokers"`
 	Streams   []string    `json:"streams"`
 	Error     *string     `json:"error"`
+	Declared  *string     `json:"declared_cluster_id"` // what the metadata says
 
 	contacted bool
 }
 
 func newClusterDoc(view *metadata.View, m *metadata.Cluster) ClusterDoc {
-	d := ClusterDoc{Name: m.Name, Bootstrap: m.Bootstrap, ClusterID: optional(m.ClusterID)}
+	d := ClusterDoc{Name: m.Name, Bootstrap: m.Bootstrap, Declared: optional(m.ClusterID)}
 	for _, s := range view.Streams {
 		if slices.ContainsFunc(s.Sources, func(src metadata.Source) bool { return src.Cluster == m.Name }) {
 			d.Streams = append(d.Streams, s.Name)
@@ -54,9 +55,9 @@ func (d *ClusterDoc) configured(c *cluster.Cluster) {
 }
 
 // ask fills in what the cluster says about itself.
-func (d *ClusterDoc) ask(ctx context.Context, c *cluster.Cluster) error {
+func (d *ClusterDoc) ask(ctx context.Context, env *Env, c *cluster.Cluster) error {
 	d.configured(c)
-	info, err := c.Connect(ctx)
+	info, err := meet(ctx, env, c)
 	if err != nil {
 		d.Error = errorOf(err)
 		return err
@@ -70,7 +71,9 @@ func (d *ClusterDoc) ask(ctx context.Context, c *cluster.Cluster) error {
 		d.Error = errorOf(err)
 		return err
 	}
+	some := false
 	for _, b := range brokers {
+		some = some || b.Err == nil
 		if b.Err != nil && err == nil {
 			err = b.Err
 		}
@@ -79,7 +82,7 @@ func (d *ClusterDoc) ask(ctx context.Context, c *cluster.Cluster) error {
 			Controller: b.ID == info.Controller, Version: optional(b.Version), Error: errorOf(b.Err),
 		})
 	}
-	return err
+	return lessen(err, some)
 }
 
 // clustersDoc lists clusters.
@@ -97,13 +100,16 @@ func describeClusters(ctx context.Context, o *describeOptions, view *metadata.Vi
 		names = append(names, m.Name)
 		doc.Clusters = append(doc.Clusters, newClusterDoc(view, m))
 	}
-	errs := eachCluster(o.env, view, names, func(i int, c *cluster.Cluster) error {
+	errs, err := eachCluster(o.env, view, names, func(i int, c *cluster.Cluster) error {
 		if o.offline {
 			doc.Clusters[i].configured(c)
 			return nil
 		}
-		return doc.Clusters[i].ask(ctx, c)
+		return doc.Clusters[i].ask(ctx, o.env, c)
 	})
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, err := range errs {
 		if err != nil && doc.Clusters[i].Error == nil && !doc.Clusters[i].contacted {
 			doc.Clusters[i].Error = errorOf(err)
@@ -118,7 +124,7 @@ func describeCluster(ctx context.Context, o *describeOptions, view *metadata.Vie
 	}
 	doc := &oneClusterDoc{ClusterDoc: newClusterDoc(view, view.Cluster(name)), offline: o.offline}
 	list, errs, err := describeClusters(ctx, o, &metadata.View{Clusters: []*metadata.Cluster{view.Cluster(name)}, Streams: view.Streams})
-	if all, ok := list.(*clustersDoc); ok {
+	if all, ok := list.(*clustersDoc); ok && err == nil {
 		doc.ClusterDoc = all.Clusters[0]
 	}
 	return doc, errs, err
@@ -129,18 +135,20 @@ func (d *clustersDoc) tables(wide bool) []output.Table {
 	if wide {
 		t.Columns = append(t.Columns, output.Column{Header: "TLS"}, output.Column{Header: "SASL"}, output.Column{Header: "STREAMS"})
 	}
-	t.Columns = append(t.Columns, output.Column{Header: "CLUSTER ID"}, output.Column{Header: "BROKERS", Right: true}, output.Column{Header: "ERROR"})
 	if d.offline {
-		t.Columns = t.Columns[:len(t.Columns)-2]
+		t.Columns = append(t.Columns, output.Column{Header: "DECLARED ID"})
+	} else {
+		t.Columns = append(t.Columns, output.Column{Header: "CLUSTER ID"}, output.Column{Header: "BROKERS", Right: true}, output.Column{Header: "ERROR"})
 	}
 	for _, c := range d.Clusters {
 		row := output.Text(c.Name, strings.Join(c.Bootstrap, ","))
 		if wide {
 			row = append(row, output.Text(yesNo(c.TLS), text(c.SASL), dash(strings.Join(c.Streams, ",")))...)
 		}
-		row = append(row, output.Cell{Text: text(c.ClusterID)})
-		if !d.offline {
-			row = append(row, output.Cell{Text: c.brokerCount()}, trouble(c.firstError()))
+		if d.offline {
+			row = append(row, output.Cell{Text: text(c.Declared)})
+		} else {
+			row = append(row, output.Cell{Text: text(c.ClusterID)}, output.Cell{Text: c.brokerCount()}, trouble(c.firstError()))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -24,6 +24,8 @@ type sourceDoc struct {
 	Error      *string        `json:"error"`
 
 	contacted bool
+	refused   bool   // nothing is known, because a topic may not be looked at
+	clusterID string // of the cluster that answered
 }
 
 // StreamDoc is a stream with its sources.
@@ -79,12 +81,9 @@ func describeStreams(ctx context.Context, o *describeOptions, view *metadata.Vie
 	for _, s := range view.Streams {
 		doc.Streams = append(doc.Streams, newStreamDoc(s))
 	}
-	if o.offline {
-		return doc, nil, nil
-	}
-	errs, n := askSources(ctx, o, view, view.Streams, doc.Streams)
+	errs, n, err := askSources(ctx, o, view, view.Streams, doc.Streams)
 	doc.count = n
-	return doc, errs, nil
+	return doc, errs, err
 }
 
 // laterNouns are what other versions describe as well.
@@ -97,23 +96,21 @@ func describeStream(ctx context.Context, o *describeOptions, view *metadata.View
 	}
 	if err := sel.Err(); err != nil {
 		if slices.Contains(laterNouns, name) {
-			err = fault.New(fault.Usage, "describe %s is not in this version", name)
+			err = notYet(name)
 		}
 		return nil, nil, err
 	}
 	doc := &oneStreamDoc{StreamDoc: newStreamDoc(sel.Streams[0]), offline: o.offline}
-	if o.offline {
-		return doc, nil, nil
-	}
 	docs := []StreamDoc{doc.StreamDoc}
-	errs, n := askSources(ctx, o, view, sel.Streams[:1], docs)
+	errs, n, err := askSources(ctx, o, view, sel.Streams[:1], docs)
 	doc.StreamDoc, doc.count = docs[0], n
-	return doc, errs, nil
+	return doc, errs, err
 }
 
 // askSources fills in what the clusters say about the sources of streams. Each
-// cluster is asked once. It returns the clusters' errors and their number.
-func askSources(ctx context.Context, o *describeOptions, view *metadata.View, streams []*metadata.Stream, docs []StreamDoc) ([]error, int) {
+// cluster is asked once; offline only its settings are checked. It returns the
+// clusters' errors and their number.
+func askSources(ctx context.Context, o *describeOptions, view *metadata.View, streams []*metadata.Stream, docs []StreamDoc) ([]error, int, error) {
 	var names []string
 	for _, s := range streams {
 		for _, src := range s.Sources {
@@ -122,27 +119,60 @@ func askSources(ctx context.Context, o *describeOptions, view *metadata.View, st
 			}
 		}
 	}
-	errs := eachCluster(o.env, view, names, func(i int, c *cluster.Cluster) error {
-		return askCluster(ctx, c, streams, docs)
-	})
-	for i, err := range errs {
-		if err == nil {
-			continue
+	errs, err := eachCluster(o.env, view, names, func(_ int, c *cluster.Cluster) error {
+		if o.offline {
+			return nil
 		}
-		for s := range docs {
-			for j := range docs[s].Sources {
-				if d := &docs[s].Sources[j]; d.Cluster == names[i] && d.Error == nil && !d.contacted {
-					d.Error = errorOf(err)
-				}
+		return askCluster(ctx, o.env, c, streams, docs)
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, err := range errs {
+		if err != nil {
+			blame(docs, names[i], err)
+		}
+	}
+	for _, d := range docs {
+		d.warnOfTwins(o.env.run.notices)
+	}
+	return present(errs), len(names), nil
+}
+
+// blame puts a cluster's error to the sources that it has said nothing about.
+func blame(docs []StreamDoc, name string, err error) {
+	for s := range docs {
+		for j := range docs[s].Sources {
+			if d := &docs[s].Sources[j]; d.Cluster == name && d.Error == nil && !d.contacted {
+				d.Error = errorOf(err)
 			}
 		}
 	}
-	return present(errs), len(names)
+}
+
+// warnOfTwins tells that two sources of a stream are the same topic of the same
+// cluster under two names: consume refuses that.
+func (d *StreamDoc) warnOfTwins(n *Notices) {
+	for i, one := range d.Sources {
+		for _, other := range d.Sources[i+1:] {
+			if one.clusterID == "" || one.clusterID != other.clusterID || one.Role == string(metadata.Standby) || other.Role == string(metadata.Standby) {
+				continue
+			}
+			has := func(p partitionDoc) bool {
+				return slices.ContainsFunc(other.Partitions, func(o partitionDoc) bool { return o.Topic == p.Topic })
+			}
+			if at := slices.IndexFunc(one.Partitions, has); at >= 0 {
+				n.Warnf("%s: %s and %s are the same cluster (id %s), and %s would be read from both; consume refuses that",
+					d.Name, one.Cluster, other.Cluster, one.clusterID, one.Partitions[at].Topic)
+			}
+		}
+	}
 }
 
 // askCluster fills in one cluster's part. Its error is the first trouble.
-func askCluster(ctx context.Context, c *cluster.Cluster, streams []*metadata.Stream, docs []StreamDoc) error {
-	if _, err := c.Connect(ctx); err != nil {
+func askCluster(ctx context.Context, env *Env, c *cluster.Cluster, streams []*metadata.Stream, docs []StreamDoc) error {
+	info, err := meet(ctx, env, c)
+	if err != nil {
 		return err
 	}
 	var first error
@@ -153,6 +183,7 @@ func askCluster(ctx context.Context, c *cluster.Cluster, streams []*metadata.Str
 			if src.Cluster != c.Name() {
 				continue
 			}
+			docs[s].Sources[j].clusterID = info.ClusterID
 			if err := docs[s].Sources[j].ask(ctx, c, src); first == nil {
 				first = err
 			}
@@ -176,6 +207,7 @@ func (d *sourceDoc) ask(ctx context.Context, c *cluster.Cluster, src *metadata.S
 	if err != nil && !onPartition(d.Partitions, err) {
 		d.Error = errorOf(err)
 	}
+	d.refused = len(d.Partitions) == 0 && fault.KindOf(err) == fault.Auth
 	return err
 }
 
@@ -184,7 +216,8 @@ func onPartition(parts []partitionDoc, err error) bool {
 }
 
 // sourceTopics looks a source's topics up; patterns take what they match. The
-// error is about the first topic that is missing or refused.
+// error is about the first topic that is missing or refused, or the first
+// pattern that matches nothing.
 func sourceTopics(ctx context.Context, c *cluster.Cluster, src *metadata.Source) ([]cluster.Topic, error) {
 	var names []string
 	pattern := slices.ContainsFunc(src.Topics, func(t metadata.Topic) bool { return t.Regexp != nil })
@@ -199,23 +232,45 @@ func sourceTopics(ctx context.Context, c *cluster.Cluster, src *metadata.Source)
 	}
 	var found []cluster.Topic
 	for _, t := range all {
-		if !slices.ContainsFunc(src.Topics, func(e metadata.Topic) bool { return e.Matches(t.Name) }) {
-			continue
+		switch taken := slices.ContainsFunc(src.Topics, func(e metadata.Topic) bool { return takes(e, t) }); {
+		case taken && t.Err == nil:
+			found = append(found, t)
+		case taken && err == nil:
+			err = topicError(c, t)
 		}
-		if t.Err != nil {
-			if err == nil {
-				err = topicError(c, t)
-			}
-			continue
-		}
-		found = append(found, t)
+	}
+	if err == nil {
+		err = unmatched(c, src, all)
 	}
 	return found, err
 }
 
+// takes reports whether an entry of a source takes a topic, as consume does it.
+func takes(e metadata.Topic, t cluster.Topic) bool {
+	return e.Matches(t.Name) && (e.Regexp == nil || !t.Internal || strings.HasPrefix(e.String(), "/_"))
+}
+
+// unmatched is about the first entry of a source that takes none of all topics.
+func unmatched(c *cluster.Cluster, src *metadata.Source, all []cluster.Topic) error {
+	for _, e := range src.Topics {
+		switch {
+		case slices.ContainsFunc(all, func(t cluster.Topic) bool { return takes(e, t) }):
+		case e.Regexp != nil:
+			return fault.New(fault.Failed, "%s: no topic matches %s", c.Name(), e).On(c.Name())
+		default:
+			return noTopic(c.Name(), e.Name)
+		}
+	}
+	return nil
+}
+
+func noTopic(clusterName, topic string) error {
+	return fault.New(fault.Failed, "%s/%s: no such topic", clusterName, topic).On(clusterName)
+}
+
 func topicError(c *cluster.Cluster, t cluster.Topic) error {
 	if cluster.IsMissing(t.Err) {
-		return fault.New(fault.Failed, "%s/%s: no such topic", c.Name(), t.Name).On(c.Name())
+		return noTopic(c.Name(), t.Name)
 	}
 	return c.Explain(t.Err, t.Name)
 }
@@ -258,14 +313,14 @@ func text(s *string) string {
 }
 
 func (d sourceDoc) count() string {
-	if !d.contacted {
+	if !d.contacted || d.refused {
 		return "-"
 	}
 	return strconv.Itoa(len(d.Partitions))
 }
 
 func (d sourceDoc) total() *int64 {
-	if !d.contacted {
+	if !d.contacted || d.refused {
 		return nil
 	}
 	return sum(d.Partitions)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
 
@@ -143,5 +144,154 @@ func TestDescribeRefusesWhatIsNotThere(t *testing.T) {
 		if code != tt.code || !strings.Contains(errs, tt.says) || out != "" {
 			t.Errorf("%v: exit code %d, want %d; stderr %q, want %q in it; stdout %q", tt.args, code, tt.code, errs, tt.says, out)
 		}
+	}
+}
+
+// TestDescribeSettings sets the flags of all describe commands in one place.
+func TestDescribeSettings(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "kcm.yaml", "clusters:\n  east: {bootstrap: \"127.0.0.1:1\"}\nstreams:\n  orders:\n    sources: [{cluster: east, topics: [orders]}]\n")
+	write(t, "c.yaml", "describe: {output: json, offline: true}\n")
+	for _, noun := range [][]string{nil, {"orders"}, {"streams"}, {"stream", "orders"}, {"clusters"}, {"cluster", "east"}} {
+		for _, env := range []map[string]string{
+			{"KCM_CONFIG": "c.yaml"}, {"KCM_DESCRIBE_OUTPUT": "json", "KCM_DESCRIBE_OFFLINE": "1"},
+		} {
+			r := runKcm(t, world{env: env}, append([]string{"describe"}, noun...)...)
+			if r.code != 0 || !json.Valid([]byte(r.stdout)) {
+				t.Errorf("describe %v, %v: code %d, %s%s", noun, env, r.code, r.stdout, r.stderr)
+			}
+			r = runKcm(t, world{env: env}, append(append([]string{"describe"}, noun...), "-o", "table")...)
+			if r.code != 0 || json.Valid([]byte(r.stdout)) {
+				t.Errorf("describe %v -o table, %v: code %d, %s%s", noun, env, r.code, r.stdout, r.stderr)
+			}
+		}
+	}
+	write(t, "deep.yaml", "describe: {streams: {output: json}}\n")
+	if r := runKcm(t, world{}, "describe", "--config", "deep.yaml"); r.code != 2 || !strings.Contains(r.stderr, "unknown key describe.streams") {
+		t.Errorf("code %d, %q", r.code, r.stderr)
+	}
+	r := runKcm(t, world{env: map[string]string{"KCM_DESCRIBE_OUTPUT": "json"}}, "config", "show")
+	if strings.Count(r.stdout, "describe.output ") != 1 || strings.Contains(r.stdout, "describe.streams") {
+		t.Errorf("config show:\n%s", r.stdout)
+	}
+}
+
+// TestDescribeOutcome goes through the ways in which clusters fail together.
+func TestDescribeOutcome(t *testing.T) {
+	auth := fault.New(fault.Auth, "a: refused")
+	dead := fault.New(fault.Unreachable, "b: no contact")
+	missing := fault.New(fault.Failed, "c/x: no such topic")
+	part := fault.New(fault.Partial, "d: a part")
+	for _, c := range []struct {
+		asked  int
+		failed []error
+		code   int
+		says   string
+	}{
+		{2, nil, 0, ""},
+		{2, []error{auth}, 3, "a: refused"},
+		{1, []error{auth}, 4, "a: refused"},
+		{2, []error{auth, auth}, 4, "every cluster refused access, first: a: refused"},
+		{2, []error{dead, dead}, 5, "no cluster could be reached, first: b: no contact"},
+		{2, []error{missing, missing}, 1, "no cluster gave a result, first: c/x: no such topic"},
+		{2, []error{auth, dead}, 1, "no cluster gave a result, first: a: refused"},
+		{3, []error{auth, dead}, 3, "2 clusters failed, first: a: refused"},
+		{2, []error{part, dead}, 3, "2 clusters failed, first: d: a part"},
+		{1, []error{part}, 3, "d: a part"},
+	} {
+		err := partial(c.failed, &streamsDoc{count: c.asked})
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if fault.Code(err) != c.code || text != c.says {
+			t.Errorf("%d asked, %v: code %d, %q, want %d, %q", c.asked, c.failed, fault.Code(err), text, c.code, c.says)
+		}
+	}
+}
+
+// TestSettingsAreCheckedBeforeContact has one cluster whose settings are wrong:
+// nothing is shown and nobody is asked.
+func TestSettingsAreCheckedBeforeContact(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	asked := make(chan struct{}, 100)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			asked <- struct{}{}
+			_ = c.Close()
+		}
+	}()
+	t.Chdir(t.TempDir())
+	for _, wrong := range []string{"properties: {sasl.pasword: x}", "propertiesFile: none.properties"} {
+		write(t, "kcm.yaml", fmt.Sprintf("clusters:\n  east: {bootstrap: \"%s\"}\n  west: {bootstrap: \"h:1\", %s}\nstreams:\n  orders:\n    sources:\n      - {cluster: east, topics: [orders]}\n      - {cluster: west, topics: [orders]}\n", l.Addr(), wrong))
+		for _, args := range []string{
+			"describe", "describe --offline", "describe orders", "describe stream orders --offline", "describe clusters",
+			"describe clusters --offline", "describe cluster west", "describe topics", "describe topic orders", "consume orders -e",
+		} {
+			r := runKcm(t, world{}, strings.Fields(args)...)
+			if r.code != 2 || r.stdout != "" || !strings.Contains(r.stderr, "west") {
+				t.Errorf("%s, %s: code %d, %q, %q", wrong, args, r.code, r.stdout, r.stderr)
+			}
+		}
+	}
+	if len(asked) > 0 {
+		t.Error("a cluster was contacted")
+	}
+}
+
+// TestDescribeTellsWhatConsumeTells has patterns that match nothing, two names of
+// one cluster, and a topic that the living clusters lack.
+func TestDescribeTellsWhatConsumeTells(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	file, topic := describeRig(t, rig)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, fmt.Sprintf(`  none:
+    sources: [{cluster: east, topics: ["/nothing.*/"]}]
+  half:
+    sources: [{cluster: east, topics: ["/nothing.*/", "%[1]s"]}]
+  gone:
+    sources: [{cluster: east, topics: ["/%[1]s/", nowhere]}]
+  twins:
+    sources:
+      - {cluster: east, topics: ["%[1]s"]}
+      - {cluster: again, topics: ["%[1]s"]}
+`, topic)...)
+	text = []byte(strings.Replace(string(text), "streams:", fmt.Sprintf("  again: {bootstrap: \"%s\", clusterId: other}\nstreams:", rig.Cluster("east").Bootstrap()), 1))
+	write(t, file, strings.ReplaceAll(string(text), ", clusterId: other", ""))
+	for _, c := range []struct {
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{[]string{"describe", "none"}, 1, "east: no topic matches /nothing.*/", "kcm: east: no topic matches /nothing.*/\n"},
+		{[]string{"describe", "half"}, 3, "east: no topic matches /nothing.*/", "kcm: east: no topic matches /nothing.*/\n"},
+		{[]string{"describe", "gone"}, 3, "east/nowhere: no such topic", "kcm: east/nowhere: no such topic\n"},
+		{[]string{"describe", "twins"}, 0, "again", topic + " would be read from both; consume refuses that\n"},
+		{[]string{"describe", "topic", topic + "x"}, 3, "refuses", "kcm: there is no topic " + topic + "x on east, west, again; dead: "},
+		{[]string{"describe", "topic", topic + "x"}, 3, "refuses", "kcm: hint: did you mean " + topic + "?\n"},
+		{[]string{"describe", "cluster", "east", "-v"}, 0, "east", "kcm: east: trying " + rig.Cluster("east").Bootstrap() + "\nkcm: east: connected to " + rig.Cluster("east").Bootstrap() + ", cluster id "},
+	} {
+		stdout, stderr, code := tryKcm(t, append([]string{"-m", file}, c.args...)...)
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("%v: code %d, want %d\n%s\n%s", c.args, code, c.code, stdout, stderr)
+		}
+	}
+	write(t, file, string(text))
+	var doc ClusterDoc
+	stdout, _, code := tryKcm(t, "-m", file, "describe", "cluster", "again", "-o", "json")
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil || code != 6 || doc.ClusterID != nil || doc.Declared == nil || *doc.Declared != "other" {
+		t.Errorf("code %d, %v, %s", code, err, stdout)
 	}
 }

@@ -43,7 +43,10 @@ type topicsDoc struct {
 
 	detailed bool // with partitions one by one
 	count    int
+	lacking  error // no cluster that was reached has the topic
 }
+
+func (d *topicsDoc) verdict() error { return d.lacking }
 
 func (d *topicsDoc) asked() int { return d.count }
 
@@ -61,6 +64,10 @@ func describeTopics(ctx context.Context, o *describeOptions, view *metadata.View
 func describeTopic(ctx context.Context, o *describeOptions, view *metadata.View, word string) (document, []error, error) {
 	if o.offline {
 		return nil, nil, fault.New(fault.Usage, "--offline: topics are known to the clusters only")
+	}
+	if strings.HasPrefix(word, "/") {
+		return nil, nil, fault.New(fault.Usage, "describe topic takes a name, not %s", word).
+			WithHint("[CLUSTER/]NAME; kcm describe topics lists them")
 	}
 	q := topicQuery{topic: word}
 	var args []string
@@ -95,10 +102,13 @@ type topicQuery struct {
 func askTopics(ctx context.Context, o *describeOptions, view *metadata.View, q topicQuery) (document, []error, error) {
 	found := make([][]topicDoc, len(q.clusters))
 	near := make([][]string, len(q.clusters))
-	errs := eachCluster(o.env, view, q.clusters, func(i int, c *cluster.Cluster) (err error) {
-		found[i], near[i], err = q.ask(ctx, c)
+	errs, err := eachCluster(o.env, view, q.clusters, func(i int, c *cluster.Cluster) (err error) {
+		found[i], near[i], err = q.ask(ctx, o.env, c)
 		return err
 	})
+	if err != nil {
+		return nil, nil, err
+	}
 	doc := &topicsDoc{detailed: q.topic != "", count: len(q.clusters)}
 	for i, err := range errs {
 		doc.Topics = append(doc.Topics, found[i]...)
@@ -106,16 +116,31 @@ func askTopics(ctx context.Context, o *describeOptions, view *metadata.View, q t
 			doc.Failed = append(doc.Failed, failedDoc{q.clusters[i], err.Error()})
 		}
 	}
-	if q.topic != "" && len(doc.Topics) == 0 && len(present(errs)) == 0 {
-		return nil, nil, notFound(q.topic, slices.Compact(slices.Concat(near...)))
+	failed := present(errs)
+	if q.topic == "" || len(doc.Topics) > 0 || len(failed) == len(errs) {
+		return doc, failed, nil
 	}
-	return doc, present(errs), nil
+	lacking := notFound(q.topic, slices.Compact(slices.Sorted(slices.Values(slices.Concat(near...)))))
+	if len(failed) == 0 {
+		return nil, nil, lacking
+	}
+	var living []string
+	for i, err := range errs {
+		if err == nil {
+			living = append(living, q.clusters[i])
+		}
+	}
+	doc.lacking = fault.New(fault.Partial, "there is no topic %s on %s; %w", q.topic, strings.Join(living, ", "), someFailed(failed))
+	if hint := fault.HintOf(lacking); hint != "" {
+		doc.lacking = fault.New(fault.Partial, "%w", doc.lacking).WithHint("%s", hint)
+	}
+	return doc, failed, nil
 }
 
 // ask looks the topics of one cluster up. A topic that is not there is no
 // error, but the names nearest to it are returned.
-func (q topicQuery) ask(ctx context.Context, c *cluster.Cluster) (docs []topicDoc, near []string, err error) {
-	if _, err := c.Connect(ctx); err != nil {
+func (q topicQuery) ask(ctx context.Context, env *Env, c *cluster.Cluster) (docs []topicDoc, near []string, err error) {
+	if _, err := meet(ctx, env, c); err != nil {
 		return nil, nil, err
 	}
 	var names []string
@@ -191,7 +216,7 @@ func (d *topicsDoc) tables(wide bool) []output.Table {
 	}
 	t.Columns = append(t.Columns, output.Column{Header: "ERROR"})
 	for _, td := range d.Topics {
-		row := output.Text(td.Cluster, td.Topic, strconv.Itoa(len(td.Partitions)), number(td.Replication))
+		row := output.Text(td.Cluster, td.Topic, td.partitions(), number(td.Replication))
 		if wide {
 			row = append(row, output.Text(text(td.TopicID), yesNo(td.Internal))...)
 		}
@@ -209,6 +234,14 @@ func (d *topicsDoc) tables(wide bool) []output.Table {
 		tables = append(tables, d.details(wide)...)
 	}
 	return tables
+}
+
+// partitions is their number, - for a topic that may not be looked at.
+func (td topicDoc) partitions() string {
+	if td.Error != nil && len(td.Partitions) == 0 {
+		return "-"
+	}
+	return strconv.Itoa(len(td.Partitions))
 }
 
 func (td topicDoc) firstError() *string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,7 +50,11 @@ type run struct {
 	globals  globals
 	settings *settings.Settings
 	notices  *Notices
-	started  bool // a command's own code has begun
+	started  bool  // a command's own code has begun
+	unshown  error // why help that was asked for could not be written
+
+	hurry  chan struct{} // closed by a second signal
+	tidies atomic.Bool   // the command clears up, quickly, when it is to hurry
 }
 
 // System returns the world of the process.

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,9 +36,19 @@ func Main(env *Env, args []string) int {
 	case o := <-done:
 		return finish(env, o.cmd, args, o.err)
 	case s := <-second:
+		close(env.run.hurry)
+		if env.run.tidies.Load() {
+			select {
+			case <-done:
+			case <-time.After(tidyGrace):
+			}
+		}
 		return fault.Code(fault.Signaled{Signal: s})
 	}
 }
+
+// tidyGrace is how long a second signal waits for what must not stay behind.
+const tidyGrace = 3 * time.Second
 
 func isCompletionRequest(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
@@ -45,6 +56,9 @@ func isCompletionRequest(args []string) bool {
 
 // finish tells the error, once, and returns the exit code.
 func finish(env *Env, cmd *cobra.Command, args []string, err error) int {
+	if err == nil && env.run.unshown != nil {
+		env.run.started, err = true, env.run.unshown
+	}
 	if err == nil {
 		return 0
 	}

@@ -15,7 +15,7 @@ func newManCmd() *cobra.Command {
 		Use:         "man DIR",
 		Short:       "Write the man pages into DIR",
 		Hidden:      true,
-		Args:        cobra.ExactArgs(1),
+		Args:        takesOne("a directory", "DIR"),
 		Annotations: map[string]string{withoutSettings: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {

@@ -78,7 +78,7 @@ func settleLoudness(env *Env, cmd *cobra.Command) {
 func placeOf(env *Env, cmd *cobra.Command, name string) string {
 	st, ok := settingOf(env, cmd, name)
 	if !ok || st.Source() == settings.CommandLine || st.Source() == settings.Default {
-		return "--" + name
+		return flagName(cmd.Flags().Lookup(name))
 	}
 	return st.Origin() + ": " + st.Flag.Label()
 }

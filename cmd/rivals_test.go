@@ -66,7 +66,7 @@ func TestTheNearerRivalWins(t *testing.T) {
 		{"-n -1", map[string]string{"KCM_CONSUME_NUM": "5"}, "", "follow"},
 		{"--follow", map[string]string{"KCM_CONSUME_NUM": "5"}, "", "follow"},
 		{"-n 3 --follow", nil, "", "follow limit"},
-		{"-n -2", nil, "", "--num -2 is not allowed: a number of records is 0 or more, or -1 for no limit"},
+		{"-n -2", nil, "", "-n -2 is not allowed: a number of records is 0 or more, or -1 for no limit"},
 		{"", map[string]string{"KCM_CONSUME_NUM": "-2"}, "", "env KCM_CONSUME_NUM: consume.num -2 is not allowed: a number of records is 0 or more, or -1 for no limit"},
 		{"", map[string]string{"KCM_CONSUME_ALL": "1"}, "", "follow"},
 		{"-a", nil, "", "follow all"},

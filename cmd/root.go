@@ -1,7 +1,7 @@
 package cmd
 
 import (
-	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +21,7 @@ type globals struct {
 }
 
 func newRootCmd(env *Env) *cobra.Command {
-	env.run = &run{notices: newNotices(env, noticeStyle{})}
+	env.run = &run{notices: newNotices(env, noticeStyle{}), hurry: make(chan struct{})}
 	g := &env.run.globals
 	var version bool
 	root := &cobra.Command{
@@ -103,10 +103,11 @@ func writeHelp(env *Env, cmd *cobra.Command) {
 		text = cmd.Short
 	}
 	if text != "" {
-		fmt.Fprintf(env.Stdout, "%s\n\n", text)
+		text += "\n\n"
 	}
-	fmt.Fprint(env.Stdout, cmd.UsageString())
+	text += cmd.UsageString()
 	if !cmd.HasParent() {
-		fmt.Fprintf(env.Stdout, "\nTopics, read with kcm help TOPIC:\n%s", topicList())
+		text += "\nTopics, read with kcm help TOPIC:\n" + topicList()
 	}
+	_, env.run.unshown = io.WriteString(env.Stdout, text)
 }

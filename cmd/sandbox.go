@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/sandbox"
+	"github.com/kcm-cli/kcm/internal/settings"
 )
 
 // SandboxOptions are what `kcm sandbox` was asked for.
@@ -76,6 +78,12 @@ ends when the command does, and exits with its code.`,
 
 // interpret turns the flags' texts into values.
 func (o *SandboxOptions) interpret(cmd *cobra.Command, topics []string, rate string) error {
+	for _, name := range []string{"metadata", "bootstrap", "registry", "properties"} {
+		if given(o.env, cmd, name) == settings.CommandLine {
+			return fault.New(fault.Usage, "--%s has no effect here: a sandbox makes clusters and metadata of its own", name).
+				WithHint("flags of the command go behind --, as in kcm sandbox -- kcm consume orders")
+		}
+	}
 	for _, text := range topics {
 		t, err := parseTopic(text)
 		if err != nil {
@@ -126,6 +134,7 @@ func parseRate(text string) (float64, error) {
 }
 
 func runSandbox(ctx context.Context, o *SandboxOptions) (err error) {
+	o.env.run.tidies.Store(true)
 	var child *exec.Cmd
 	if len(o.Command) > 0 {
 		if child, err = o.child(); err != nil {
@@ -210,9 +219,12 @@ func (o *SandboxOptions) child() (*exec.Cmd, error) {
 		path, err = os.Executable()
 	}
 	if err != nil {
-		return nil, fault.New(fault.Usage, "can't run %s: %w", name, err)
+		return nil, o.cannotRun(err)
 	}
 	child := &exec.Cmd{Path: path, Args: o.Command, Stdin: o.env.Stdin, Stdout: o.env.Stdout, Stderr: o.env.Stderr}
+	if o.ownsGroup() {
+		leadGroup(child)
+	}
 	for _, v := range o.env.Environ() {
 		// Addresses in the environment would contradict the metadata.
 		if key, _, _ := strings.Cut(v, "="); !slices.Contains([]string{"KCM_METADATA", "KCM_BOOTSTRAP"}, key) {
@@ -227,7 +239,7 @@ func (o *SandboxOptions) child() (*exec.Cmd, error) {
 func (o *SandboxOptions) runChild(ctx context.Context, child *exec.Cmd, metadata string) error {
 	child.Env = append(child.Env, "KCM_METADATA="+metadata)
 	if err := child.Start(); err != nil {
-		return fault.New(fault.Failed, "can't run %s: %w", o.Command[0], err)
+		return o.cannotRun(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
@@ -237,11 +249,48 @@ func (o *SandboxOptions) runChild(ctx context.Context, child *exec.Cmd, metadata
 	case <-ctx.Done():
 	}
 	if s, ok := stoppedBy(ctx); ok && !o.terminalSent(s) {
-		if err := child.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if err := o.signal(child, s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			_ = child.Process.Kill() // Windows knows no other signal
 		}
 	}
-	return exitOf(child, <-ended)
+	select {
+	case err := <-ended:
+		return exitOf(child, err)
+	case <-o.env.run.hurry:
+		_ = o.signal(child, os.Kill)
+		return exitOf(child, <-ended)
+	}
+}
+
+// ownsGroup reports whether the command leads a process group of its own, so
+// that all that it started can be ended with it. At a terminal it stays in kcm's
+// group: only that one may read from there.
+func (o *SandboxOptions) ownsGroup() bool {
+	return !o.env.StdinTerminal && !o.env.StdoutTerminal && !o.env.StderrTerminal
+}
+
+// signal sends a signal to the command, and to what it started where that can be
+// told apart from others.
+func (o *SandboxOptions) signal(child *exec.Cmd, s os.Signal) error {
+	if o.ownsGroup() {
+		return signalGroup(child.Process, s)
+	}
+	return child.Process.Signal(s)
+}
+
+// The exit codes of a shell for a command that it can't run.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
+
+// cannotRun tells why the command can't be run, and ends as a shell does.
+func (o *SandboxOptions) cannotRun(err error) error {
+	o.env.run.notices.tellf("can't run %s: %v", o.Command[0], err)
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return fault.Exit(exitNotFound)
+	}
+	return fault.Exit(exitNotExecutable)
 }
 
 // terminalSent reports whether a signal came from a terminal, which then sent

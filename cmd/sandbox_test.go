@@ -64,6 +64,8 @@ func TestSandboxUsageErrors(t *testing.T) {
 		{"--records -1", "kcm: there can't be -1 records\n"},
 		{"--records many", "kcm: --records many is no whole number\nkcm: hint: kcm sandbox --help\n"},
 		{"--records 5 --rate 5/s", "kcm: --records and --rate are both given\nkcm: hint: --records writes once, --rate keeps writing\n"},
+		{"-m x.yaml", "kcm: --metadata has no effect here: a sandbox makes clusters and metadata of its own\nkcm: hint: flags of the command go behind --, as in kcm sandbox -- kcm consume orders\n"},
+		{"-b h:1", "kcm: --bootstrap has no effect here: a sandbox makes clusters and metadata of its own\nkcm: hint: flags of the command go behind --, as in kcm sandbox -- kcm consume orders\n"},
 		{"--rate fast", "kcm: --rate fast is no rate\nkcm: hint: --rate 10/s, 30/m or 1/h; at most 1000000/s\n"},
 		{"--rate 5/", "kcm: --rate 5/ is no rate\nkcm: hint: --rate 10/s, 30/m or 1/h; at most 1000000/s\n"},
 		{"--rate 5/d", "kcm: --rate 5/d is no rate\nkcm: hint: --rate 10/s, 30/m or 1/h; at most 1000000/s\n"},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/kcm-cli/kcm/internal/fault"
 )
@@ -42,16 +43,24 @@ func withSignals(env *Env) (ctx context.Context, second <-chan os.Signal, stop f
 	again := make(chan os.Signal, 1)
 	done := make(chan struct{})
 	go func() {
+		var first os.Signal
 		select {
-		case s := <-signals:
-			cancel(fault.Signaled{Signal: s})
+		case first = <-signals:
+			cancel(fault.Signaled{Signal: first})
 		case <-done:
 			return
 		}
-		select {
-		case s := <-signals:
-			again <- s
-		case <-done:
+		for came := time.Now(); ; {
+			select {
+			case s := <-signals:
+				if s == first && time.Since(came) < sameRequest {
+					continue
+				}
+				again <- s
+				return
+			case <-done:
+				return
+			}
 		}
 	}()
 	return ctx, again, func() {
@@ -60,6 +69,10 @@ func withSignals(env *Env) (ctx context.Context, second <-chan os.Signal, stop f
 		end()
 	}
 }
+
+// sameRequest is the time within which a signal that comes again is the same
+// request: GNU timeout and some shells signal a process and then its group.
+const sameRequest = 200 * time.Millisecond
 
 // interruptible is a reader whose Read ends when done is closed. The read that it leaves
 // behind takes what it gets with it: nothing may read on afterwards.

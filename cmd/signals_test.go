@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -38,6 +40,43 @@ func TestFirstSignalCancelsSecondIsDelivered(t *testing.T) {
 		t.Errorf("the second signal is %v", s)
 	}
 	stop()
+}
+
+// TestSameSignalAtOnceIsOneRequest sends a signal twice, as GNU timeout does to
+// a process and its group.
+func TestSameSignalAtOnceIsOneRequest(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		next  syscall.Signal
+		after time.Duration
+		again bool
+	}{
+		{"the same at once", syscall.SIGTERM, 0, false},
+		{"the same a moment later", syscall.SIGTERM, 199 * time.Millisecond, false},
+		{"the same later", syscall.SIGTERM, 200 * time.Millisecond, true},
+		{"another at once", syscall.SIGINT, 0, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ch := make(chan os.Signal)
+			ctx, second, stop := withSignals(world{signals: ch}.make(nil, nil))
+			defer stop()
+			ch <- syscall.SIGTERM
+			<-ctx.Done()
+			time.Sleep(c.after)
+			ch <- c.next
+			synctest.Wait()
+			select {
+			case s := <-second:
+				if !c.again || s != c.next {
+					t.Errorf("%s: %v is a second request", c.name, s)
+				}
+			default:
+				if c.again {
+					t.Errorf("%s: no second request", c.name)
+				}
+			}
+		})
+	}
 }
 
 func TestStopWithoutASignal(t *testing.T) {
@@ -160,6 +199,12 @@ func TestStdoutThatFailsOtherwise(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if code := Main(env, []string{"config", "show"}); code != 1 || stderr.String() != "kcm: write /dev/full: no space left on device\n" {
 		t.Errorf("code %d, %q", code, stderr.String())
+	}
+	for _, args := range [][]string{{"help", "specs"}, {"help"}, {"consume", "--help"}, {"completion", "bash"}, {"version"}, {"completion"}} {
+		stderr.Reset()
+		if code := Main(env, args); code != 1 || stderr.String() != "kcm: write /dev/full: no space left on device\n" {
+			t.Errorf("kcm %v: code %d, %q", args, code, stderr.String())
+		}
 	}
 	if stdoutClosed(env, errors.New("x")) {
 		t.Error("any error is a closed stdout")

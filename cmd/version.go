@@ -13,7 +13,7 @@ func newVersionCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "version",
 		Short:       "Print the version",
-		Args:        cobra.NoArgs,
+		Args:        takesNone,
 		Annotations: map[string]string{withoutSettings: "yes"},
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if err := oneOf("--output", output, "text", "json"); err != nil {

@@ -159,6 +159,7 @@ func (r *reader) begin(ctx context.Context, s *split, f facts) {
 		waits = waits || ahead
 	}
 	from := s.bound()
+	r.detail(2, "%s: from %d %s", s, from, s.untilText())
 	r.e.account(r.name, func(st *ClusterStats) { st.Splits++ })
 	if from >= s.until {
 		r.mu.Lock()
@@ -205,7 +206,7 @@ func (r *reader) delivery(s *split, w Want, f facts) (d delivery, ahead bool) {
 		d.until = min(d.until, sf.End)
 	}
 	for _, n := range b.Notes {
-		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Minor: n.Minor})
+		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: depthOf(n)})
 	}
 	return d, b.Waits && d.from < d.until
 }
@@ -257,3 +258,11 @@ func newSplit(clusterName string, key splitKey, wants []Want) *split {
 }
 
 func (s *split) key() splitKey { return splitKey{s.Topic, s.Partition, s.committed} }
+
+// depthOf is how often details must be asked for to be told a note.
+func depthOf(n spec.Note) int {
+	if n.Minor {
+		return 1
+	}
+	return 0
+}

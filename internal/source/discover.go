@@ -145,6 +145,7 @@ func (r *reader) names() []string {
 	return names
 }
 
+		r.tellFound(f.topic, splits)
 func (r *reader) takes(topic string) bool { return r.e.Topic == nil || r.e.Topic(topic) }
 
 // match is a topic and the wants that take it.

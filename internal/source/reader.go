@@ -83,6 +83,7 @@ func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 		if err == nil {
 			r.e.heard()
 			r.back()
+			r.detail(1, "%s: %s", r.name, Connected(info))
 			return info, nil
 		}
 		r.e.entered.arrive(r)

@@ -112,7 +112,7 @@ type Event struct {
 	Split record.Split // Topic is empty when the event is about the whole cluster
 	Text  string
 	Hint  string
-	Minor bool // only for those who asked for details
+	Depth int // how often details must be asked for to be told; 0 is always
 }
 
 // EventKind classes events for machine readers.
