@@ -152,6 +152,11 @@ func (o *consumeOptions) sourceOptions(view *metadata.View, wants []source.Want)
 		}
 		clusters[name] = c
 	}
+	for i, w := range wants {
+		if o.isolation == isolationUnsaid && w.Source.Isolation == "" {
+			wants[i].Committed = clusters[w.Source.Cluster].Tuning().Isolation == string(metadata.ReadCommitted)
+		}
+	}
 	sink, err := newConsumeSink(o, wants)
 	if err != nil {
 		stop()
@@ -159,7 +164,7 @@ func (o *consumeOptions) sourceOptions(view *metadata.View, wants []source.Want)
 	}
 	opts := source.Options{
 		Wants: wants, Clusters: clusters,
-		Offsets: o.offsets, Start: o.start, Exit: o.exit, Bounded: o.bounded, Limit: o.limit,
+		Partitions: o.narrow.partitions, Offsets: o.offsets, Start: o.start, Exit: o.exit, Bounded: o.bounded, Limit: o.limit,
 		WaitTopics: o.wait || (!o.bounded && !view.AdHoc), FailFast: o.failFast, OnGap: o.onGap, GiveUp: o.env.run.globals.giveUp,
 		MaxBatch: o.maxBatch, Started: o.started, Sink: sink, Event: o.event,
 	}
@@ -168,9 +173,6 @@ func (o *consumeOptions) sourceOptions(view *metadata.View, wants []source.Want)
 	}
 	if len(o.narrow.topics) > 0 {
 		opts.Topic = func(t string) bool { return slices.Contains(o.narrow.topics, t) }
-	}
-	if len(o.narrow.partitions) > 0 {
-		opts.Partition = o.narrow.partitions.Has
 	}
 	return opts, stop, nil
 }

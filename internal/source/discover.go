@@ -9,6 +9,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/record"
+	"github.com/kcm-cli/kcm/internal/spec"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
@@ -25,7 +26,15 @@ const firstPause = 300 * time.Millisecond
 func (r *reader) read(ctx context.Context, info cluster.Info) error {
 	r.lates = time.Since(r.e.Started) > lateContact
 	since, pause := time.Now(), firstPause
+	refresh := time.Now().Add(r.refresh())
 	missing, err := r.discover(ctx, info.ClusterID)
+	if err == nil {
+		var splits []record.Split
+		for key := range r.settled {
+			splits = append(splits, record.Split{Cluster: r.name, Topic: key.topic, Partition: key.partition})
+		}
+		r.e.found(splits)
+	}
 	r.e.begun.arrive(r)
 	for {
 		if r.hopeless(err, since) {
@@ -40,17 +49,29 @@ func (r *reader) read(ctx context.Context, info cluster.Info) error {
 		if !searching && r.unfinished() == 0 {
 			return nil
 		}
-		if !r.wait(ctx, pause, searching || len(r.waiting) > 0) {
+		if !r.wait(ctx, pause, refresh, searching || len(r.waiting) > 0) {
 			return ctx.Err()
 		}
 		r.again = true
-		if searching {
+		if due := !r.e.Bounded && !time.Now().Before(refresh); searching || due {
 			missing, err = r.discover(ctx, info.ClusterID)
-			pause = min(2*pause, 5*time.Second)
+			pause = min(max(2*pause, firstPause), 5*time.Second)
+			refresh = time.Now().Add(r.refresh())
 		}
 		r.admit(ctx)
 	}
 }
+
+// refresh is how often a follow looks for partitions that have been added, and
+// for topics that a pattern takes.
+func (r *reader) refresh() time.Duration {
+	if age := r.cluster.Tuning().MetadataMaxAge; age > 0 {
+		return age
+	}
+	return usualRefresh
+}
+
+const usualRefresh = 10 * time.Second
 
 // hopeless reports whether an error of discover ends the cluster. A lost
 // contact does not, except in a bounded run after a while.
@@ -65,13 +86,16 @@ func (r *reader) hopeless(err error, since time.Time) bool {
 	return false
 }
 
-// wait sleeps until something changes or, if there is something to try again,
-// a while has passed; also a second when trouble has to be watched. It returns
-// false when ctx ends.
-func (r *reader) wait(ctx context.Context, pause time.Duration, retry bool) bool {
+// wait sleeps until something changes, a follow's refresh is due or, if there is
+// something to try again or trouble to be watched, a while has passed. It
+// returns false when ctx ends.
+func (r *reader) wait(ctx context.Context, pause time.Duration, refresh time.Time, retry bool) bool {
 	var timer <-chan time.Time
-	if retry || r.troubled() {
+	switch {
+	case retry || r.troubled():
 		timer = time.After(pause)
+	case !r.e.Bounded:
+		timer = time.After(time.Until(refresh))
 	}
 	select {
 	case <-r.wake:
@@ -121,6 +145,7 @@ func (r *reader) discover(ctx context.Context, id string) (missing []error, err 
 	var fresh []*split
 	for _, f := range found {
 		splits, lacks := r.splits(ctx, f)
+		r.tellFound(f.topic, splits)
 		fresh = append(fresh, splits...)
 		missing = append(missing, lacks...)
 	}
@@ -145,7 +170,6 @@ func (r *reader) names() []string {
 	return names
 }
 
-		r.tellFound(f.topic, splits)
 func (r *reader) takes(topic string) bool { return r.e.Topic == nil || r.e.Topic(topic) }
 
 // match is a topic and the wants that take it.
@@ -219,7 +243,7 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 	}
 	r.checkPartitions(m.topic)
 	for _, p := range m.topic.Partitions {
-		if r.e.Partition != nil && !r.e.Partition(p.ID) {
+		if !r.e.Partitions.Has(p.ID) {
 			continue
 		}
 		for _, committed := range []bool{false, true} {
@@ -235,15 +259,27 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 	return fresh, nil
 }
 
-// checkPartitions tells, once, that none of the wanted partitions exists.
+// checkPartitions tells, once, which partitions of a topic are wanted by number
+// and do not exist, or that none of the wanted ones does. A span such as 0-9 may
+// be longer than the topic.
 func (r *reader) checkPartitions(t cluster.Topic) {
 	key := splitKey{topic: t.Name, partition: -1}
-	taken := func(p cluster.Partition) bool { return r.e.Partition(p.ID) }
-	if r.e.Partition == nil || r.settled[key] || slices.ContainsFunc(t.Partitions, taken) {
+	if r.settled[key] || len(r.e.Partitions) == 0 || len(t.Partitions) == 0 {
 		return
 	}
 	r.settled[key] = true
-	r.fail(fault.New(fault.Failed, "%s/%s: no such partition; it has %d, from 0 on", r.name, t.Name, len(t.Partitions)).On(r.name))
+	exists := func(s spec.Span) bool {
+		return slices.ContainsFunc(t.Partitions, func(p cluster.Partition) bool { return s.From <= p.ID && p.ID <= s.To })
+	}
+	var absent spec.Partitions
+	for _, s := range r.e.Partitions {
+		if !exists(s) && (s.From == s.To || !slices.ContainsFunc(r.e.Partitions, exists)) {
+			absent = append(absent, s)
+		}
+	}
+	if len(absent) > 0 {
+		r.fail(fault.New(fault.Failed, "%s/%s: no partition %s; it has %d, from 0 on", r.name, t.Name, absent, len(t.Partitions)).On(r.name))
+	}
 }
 
 // topicTrouble tells, once, what is wrong with a topic. It returns the error if

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 	"github.com/kcm-cli/kcm/internal/metadata"
@@ -60,12 +61,12 @@ func (r *run) follow(t *testing.T) (end func() (source.Stats, error)) {
 
 func (r *run) count() int { return len(r.sink.all()) }
 
-// told returns the texts of all events of a kind.
+// told returns the texts of all events of a kind, without the minor ones.
 func (r *run) told(kind source.EventKind) (texts []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, ev := range r.events {
-		if ev.Kind == kind {
+		if ev.Kind == kind && (ev.Depth == 0 || kind == source.Begun) {
 			texts = append(texts, ev.Text)
 		}
 	}
@@ -377,14 +378,66 @@ func TestPartitionsThatDoNotExistAreAFailure(t *testing.T) {
 	c := rig.Cluster("east")
 	c.CreateTopic("orders", 2, nil)
 	c.Produce("orders", values("v", 1, 3)...)
-	for partition, code := range map[int32]fault.Kind{1: 0, 2: fault.Failed} {
+	for partitions, want := range map[string]struct {
+		code fault.Kind
+		text string
+	}{
+		"1":     {0, ""},
+		"0-9":   {0, ""},
+		"2":     {fault.Failed, "east/orders: no partition 2; it has 2, from 0 on"},
+		"1,7":   {fault.Partial, "east/orders: no partition 7; it has 2, from 0 on"},
+		"5-9":   {fault.Failed, "east/orders: no partition 5-9; it has 2, from 0 on"},
+		"0,5-9": {0, ""},
+	} {
 		r := newRun(t, []*kafkatest.Cluster{c}, stream("orders", "orders", "east")).bounded()
-		r.opts.Partition = func(p int32) bool { return p == partition }
-		_, err := r.run(t.Context())
-		if (err == nil) != (code == 0) || err != nil && fault.KindOf(err) != code {
-			t.Errorf("partition %d: %v", partition, err)
+		var err error
+		if r.opts.Partitions, err = spec.ParsePartitions([]string{partitions}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.run(t.Context())
+		if (err == nil) != (want.code == 0) || err != nil && fault.KindOf(err) != want.code {
+			t.Errorf("partitions %s: %v", partitions, err)
+		}
+		if told := strings.Join(r.told(source.Failed), "|"); told != want.text {
+			t.Errorf("partitions %s: told %q, want %q", partitions, told, want.text)
 		}
 	}
+}
+
+func TestFollowReadsAddedPartitionsAndTopicsFromTheirStart(t *testing.T) {
+	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
+		c := rig.Cluster("east")
+		topic := rig.Name("orders")
+		c.CreateTopic(topic, 1, nil)
+		c.Produce(topic, values("old", 0, 5)...)
+		pattern, err := metadata.Pattern(topic + ".*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &metadata.Stream{Name: "s", Sources: []metadata.Source{{Cluster: "east", Topics: []metadata.Topic{pattern}}}}
+		r := newRun(t, []*kafkatest.Cluster{c}, s)
+		r.opts.Start = spec.Bound{Kind: spec.End}
+		quick, err := cluster.New(cluster.Config{
+			Name: "east", Bootstrap: strings.Split(c.Bootstrap(), ","),
+			Properties: []cluster.Property{{Key: "metadata.max.age.ms", Value: "200"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(quick.Close)
+		r.opts.Clusters["east"] = quick
+		end := r.follow(t)
+		eventually(t, "the follow has begun", func() bool { return len(r.told(source.Begun)) == 1 })
+		c.AddPartitions(topic, 3)
+		c.Produce(topic, append(values("p", 1, 4), values("q", 2, 4)...)...)
+		c.CreateTopic(topic+"-more", 1, nil)
+		c.Produce(topic+"-more", values("m", 0, 4)...)
+		eventually(t, "what was added is read", func() bool { return r.count() == 12 })
+		_, _ = end()
+		want := lines("s", "east/"+topic+"-more/0", "m", 4)
+		want = append(want, lines("s", "east/"+topic+"/1", "p", 4)...)
+		checkLines(t, r.sink.all(), append(want, lines("s", "east/"+topic+"/2", "q", 4)...))
+	})
 }
 
 func TestASinkThatHangsDoesNotHoldUpTheEnd(t *testing.T) {

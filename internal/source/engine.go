@@ -11,6 +11,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/fetch"
+	"github.com/kcm-cli/kcm/internal/record"
 )
 
 const (
@@ -31,6 +32,8 @@ type engine struct {
 	stop    context.CancelCauseFunc
 
 	mu      sync.Mutex
+	splits  []record.Split // found at the first look
+	looked  int            // readers whose first look went well
 	stats   Stats
 	active  int  // readers that may still deliver
 	heardOf bool // some cluster has answered
@@ -57,7 +60,8 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 	readers.Go(func() {
 		select {
 		case <-e.begun.all:
-			e.Event(Event{Kind: Begun, Text: "reading from here on", Minor: true})
+			e.checkOffsets()
+			e.Event(Event{Kind: Begun, Text: "reading from here on", Depth: 1})
 		case <-ctx.Done():
 		}
 	})
@@ -217,6 +221,29 @@ func (e *engine) retired(err error) {
 	e.mu.Unlock()
 	if last || (err != nil && e.FailFast) {
 		e.stop(errFinished)
+	}
+}
+
+// found notes splits that a reader has found at its first look, and that it had
+// no trouble in looking.
+func (e *engine) found(splits []record.Split) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.splits = append(e.splits, splits...)
+	e.looked++
+}
+
+// checkOffsets tells which of the command's offsets are for nothing that is
+// read: a name that is spelt wrong would have it begin elsewhere in silence.
+func (e *engine) checkOffsets() {
+	e.mu.Lock()
+	splits, all := e.splits, e.looked == len(e.readers)
+	e.mu.Unlock()
+	if !all {
+		return
+	}
+	for _, text := range e.Offsets.Unused(splits) {
+		e.Event(Event{Kind: Note, Text: "-o " + text + " is for no partition that is read"})
 	}
 }
 

@@ -22,8 +22,8 @@ type Options struct {
 	Wants    []Want
 	Clusters map[string]*cluster.Cluster // by name; every cluster of Wants
 
-	Topic     func(string) bool // narrows topics; nil takes all
-	Partition func(int32) bool  // narrows partitions; nil takes all
+	Topic      func(string) bool // narrows topics; nil takes all
+	Partitions spec.Partitions   // narrows partitions; empty takes all
 
 	Offsets spec.Offsets // the command's own; wins over the starts of Wants
 	Start   spec.Bound   // where nothing says otherwise

@@ -86,6 +86,35 @@ func (o Offsets) Clusters() []string {
 	return slices.Compact(names)
 }
 
+// Unused returns the scoped values that speak of none of the splits, each in
+// the form in which it is typed.
+func (o Offsets) Unused(splits []record.Split) []string {
+	var list []string
+	for sc, r := range o.some {
+		if !slices.ContainsFunc(splits, sc.holds) {
+			list = append(list, sc.String()+"="+r.String())
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (sc scope) holds(s record.Split) bool {
+	return sc.partition == s.Partition && (sc.cluster == "" || sc.cluster == s.Cluster) && (sc.topic == "" || sc.topic == s.Topic)
+}
+
+// String gives [CLUSTER/][TOPIC:]PARTITION.
+func (sc scope) String() string {
+	text := strconv.Itoa(int(sc.partition))
+	if sc.topic != "" {
+		text = sc.topic + ":" + text
+	}
+	if sc.cluster != "" {
+		text = sc.cluster + "/" + text
+	}
+	return text
+}
+
 // For returns the range for a split: the one with the most specific scope, and
 // false if no value speaks of it.
 func (o Offsets) For(s record.Split) (Range, bool) {

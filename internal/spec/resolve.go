@@ -152,7 +152,7 @@ func (b *Bounds) resolveStop(s Bound, f Facts) {
 		return
 	}
 	if !f.Follow && b.Until > f.End {
-		b.note(true, "asked to stop at offset %d, the log ends at %d: stopping there", b.Until, f.End)
+		b.note(s.Kind != Offset, "asked to stop at offset %d, the log ends at %d: stopping there", b.Until, f.End)
 		b.Until = f.End
 	}
 }
