@@ -43,6 +43,26 @@ func runKcm(t *testing.T, w world, args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
+// TestSpecsOfTheMetadata refuses a start that no run of this version can obey.
+func TestSpecsOfTheMetadata(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		source, args, want string
+		code               int
+	}{
+		{"start: stored", "consume s -e", "kcm: ./kcm.yaml:5:53: start: stored needs a group or a state file to be stored in\nkcm: hint: group:NAME reads the commits of a group without joining it\n", 2},
+		{"start: 3, stop: 1", "consume s -e", "kcm: ./kcm.yaml:5:62: stop: 1 lies before start: 3, so that nothing is ever read\n", 2},
+		{"start: stored", "consume s -e -o start -n 0", "", 0},
+		{"start: 1, stop: 1", "consume s -e -n 0", "", 0},
+		{"start: stored", "describe --offline -o wide", "", 0},
+	} {
+		write(t, "kcm.yaml", "clusters:\n  e: {bootstrap: \"127.0.0.1:1\"}\nstreams:\n  s:\n    sources: [{cluster: e, topics: [orders], "+c.source+"}]\n")
+		if r := runKcm(t, world{}, strings.Fields(c.args)...); r.code != c.code || r.stderr != c.want {
+			t.Errorf("%s, kcm %s: code %d, %q, want %q", c.source, c.args, r.code, r.stderr, c.want)
+		}
+	}
+}
+
 // TestForeignHands checks the hints alone, where the message is the command's
 // own business.
 func TestForeignHands(t *testing.T) {

@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,12 +18,37 @@ var shells = []struct {
 	how  string
 	gen  func(root *cobra.Command, w io.Writer) error
 }{
-	{"bash", "kcm.bash", "  source <(kcm completion bash)", func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
+	{"bash", "kcm.bash", "  source <(kcm completion bash)", genBash},
 	{"zsh", "kcm.zsh", "  source <(kcm completion zsh)", func(root *cobra.Command, w io.Writer) error { return root.GenZshCompletion(w) }},
 	{"fish", "kcm.fish", "  kcm completion fish | source", func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) }},
 	{"powershell", "kcm.ps1", "  kcm completion powershell | Out-String | Invoke-Expression", func(root *cobra.Command, w io.Writer) error {
 		return root.GenPowerShellCompletionWithDesc(w)
 	}},
+}
+
+// genBash writes bash's script. Cobra's needs a function of the package
+// bash-completion; where that is not installed, this one takes the words of the
+// line instead, without regard to quotes.
+func genBash(root *cobra.Command, w io.Writer) error {
+	var b strings.Builder
+	if err := root.GenBashCompletionV2(&b, true); err != nil {
+		return err
+	}
+	const needs = `    _get_comp_words_by_ref "$@" cur prev words cword
+`
+	const instead = `    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        _get_comp_words_by_ref "$@" cur prev words cword
+        return
+    fi
+    local line="${COMP_LINE:0:COMP_POINT}"
+    read -ra words <<<"$line"
+    [[ "$line" == *[[:space:]] ]] && words+=("")
+    cword=$((${#words[@]} - 1))
+    cur="${words[cword]}"
+    prev="${words[cword - 1]}"
+`
+	_, err := io.WriteString(w, strings.Replace(b.String(), needs, instead, 1))
+	return err
 }
 
 func newCompletionCmd(env *Env) *cobra.Command {

@@ -3,7 +3,10 @@ package cmd
 import (
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +35,37 @@ func TestCompletions(t *testing.T) {
 		}
 		if r.stdout != string(want) {
 			t.Errorf("%s is out of date; run go generate ./cmd", name)
+		}
+	}
+}
+
+// TestBashWithoutItsPackage completes in a bash that lacks bash-completion.
+func TestBashWithoutItsPackage(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(dir, "kcm")); err != nil {
+		t.Fatal(err)
+	}
+	script, err := filepath.Abs(filepath.Join("..", "completions", "kcm.bash"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{"kcm con": "consume|config", "kcm consume --progress=j": "json", "kcm consume -f k": "kcat-json", "kcm describe ": "streams"} {
+		cmd := exec.CommandContext(t.Context(), bash, "--norc", "--noprofile", "-c", `
+source "$1"; COMP_LINE=$2 COMP_POINT=${#2} COMP_TYPE=9
+__start_kcm; printf '%s\n' "${COMPREPLY[@]}"`, "bash", script, line)
+		cmd.Env = []string{"KCM_TEST_RUN=1", "PATH=" + dir + ":" + os.Getenv("PATH"), "GOCOVERDIR=" + dir}
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil || !regexp.MustCompile(`(?m)^(`+want+`)\b`).Match(out) || strings.Contains(string(out), "not found") {
+			t.Errorf("%q: %v, %s, want %s", line, err, out, want)
 		}
 	}
 }

@@ -220,8 +220,7 @@ func (o *consumeOptions) setBounds(cmd *cobra.Command, f consumeFlags) (err erro
 func (o *consumeOptions) stops() (stops bool, err error) {
 	for _, r := range o.offsets.Ranges() {
 		if r.Start.Kind == spec.Stored {
-			return false, fault.New(fault.Usage, "-o stored needs a group or a state file to be stored in").
-				WithHint("-o group:NAME reads the commits of a group without joining it")
+			return false, stored("-o")
 		}
 		stops = stops || r.Stop.Given()
 	}

@@ -55,7 +55,7 @@ func (o *consumeOptions) wants(view *metadata.View) ([]source.Want, error) {
 		return nil, fault.New(fault.Usage, "nothing to read: no selected stream has an active source on %s", o.narrow.where()).
 			WithHint("kcm describe shows what the streams are made of")
 	}
-	return wants, nil
+	return wants, o.checkSpecs(wants)
 }
 
 func unknownCluster(view *metadata.View, name string) error {
