@@ -327,7 +327,7 @@ func (r *reader) unmatched(found []match) (missing []error) {
 				continue
 			}
 			err := fault.New(fault.Failed, "%s: no topic matches %s", r.name, t).On(r.name)
-			if !r.e.WaitTopics {
+			if r.e.Bounded && !r.e.WaitTopics {
 				r.settled[key] = true
 				r.fail(err)
 				continue
