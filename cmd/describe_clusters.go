@@ -17,8 +17,8 @@ type brokerDoc struct {
 	ID         int32   `json:"id"`
 	Address    string  `json:"address"`
 	Rack       *string `json:"rack"`
-	Controller bool    `json:"controller"`
-	Version    *string `json:"version"` // a guess from what it supports
+	Controller *bool   `json:"controller"` // null: not known for certain
+	Version    *string `json:"version"`    // a guess from what it supports
 	Error      *string `json:"error"`
 }
 
@@ -72,6 +72,7 @@ func (d *ClusterDoc) ask(ctx context.Context, env *Env, c *cluster.Cluster) erro
 		return err
 	}
 	some := false
+	controller := c.Controller(ctx)
 	for _, b := range brokers {
 		some = some || b.Err == nil
 		if b.Err != nil && err == nil {
@@ -79,10 +80,18 @@ func (d *ClusterDoc) ask(ctx context.Context, env *Env, c *cluster.Cluster) erro
 		}
 		d.Brokers = append(d.Brokers, brokerDoc{
 			ID: b.ID, Address: net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))), Rack: optional(b.Rack),
-			Controller: b.ID == info.Controller, Version: optional(b.Version), Error: errorOf(b.Err),
+			Controller: isController(b.ID, controller), Version: optional(b.Version), Error: errorOf(b.Err),
 		})
 	}
 	return lessen(err, some)
+}
+
+// isController is nil when nobody knows who the controller is.
+func isController(broker, controller int32) *bool {
+	if controller < 0 {
+		return nil
+	}
+	return new(broker == controller)
 }
 
 // clustersDoc lists clusters.
@@ -162,6 +171,13 @@ func yesNo(b bool) string {
 	return "no"
 }
 
+func yesNoUnknown(b *bool) string {
+	if b == nil {
+		return "-"
+	}
+	return yesNo(*b)
+}
+
 func (d ClusterDoc) brokerCount() string {
 	if !d.contacted {
 		return "-"
@@ -198,7 +214,7 @@ func (d *oneClusterDoc) tables(wide bool) []output.Table {
 		{Header: "BROKER", Right: true}, {Header: "ADDRESS"}, {Header: "RACK"}, {Header: "VERSION"}, {Header: "CONTROLLER"}, {Header: "ERROR"},
 	}}
 	for _, b := range d.Brokers {
-		row := output.Text(strconv.Itoa(int(b.ID)), b.Address, text(b.Rack), text(b.Version), yesNo(b.Controller))
+		row := output.Text(strconv.Itoa(int(b.ID)), b.Address, text(b.Rack), text(b.Version), yesNoUnknown(b.Controller))
 		t.Rows = append(t.Rows, append(row, trouble(b.Error)))
 	}
 	return append(head, t)

@@ -57,7 +57,8 @@ func certPEM(der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// issue signs a certificate for 127.0.0.1, or for host, that ends at notAfter.
+// issue signs a certificate for 127.0.0.1, or for host, or for nothing when it is
+// empty, that ends at notAfter.
 func (ca *testCA) issue(t testing.TB, host string, notAfter time.Time) tls.Certificate {
 	t.Helper()
 	key := newTestKey(t)
@@ -68,7 +69,7 @@ func (ca *testCA) issue(t testing.TB, host string, notAfter time.Time) tls.Certi
 	}
 	if ip := net.ParseIP(host); ip != nil {
 		tmpl.IPAddresses = []net.IP{ip}
-	} else {
+	} else if host != "" {
 		tmpl.DNSNames = []string{host}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, ca.cert, key.Public(), ca.key)

@@ -219,7 +219,7 @@ func askClient(ctx context.Context, cl *kgo.Client) (Info, error) {
 }
 
 func infoOf(m *kmsg.MetadataResponse) Info {
-	info := Info{Controller: m.ControllerID}
+	var info Info
 	if m.ClusterID != nil {
 		info.ClusterID = *m.ClusterID
 	}
@@ -306,12 +306,7 @@ func (c *Cluster) reach(ctx context.Context, info *Info) error {
 		go func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			conn, err := c.dialer.tcp(ctx, b.Addr())
-			if err == nil {
-				_ = conn.Close()
-				c.book.dialed(b.Addr(), nil)
-			}
-			results <- reached{i, err}
+			results <- reached{i, c.visit(ctx, b.Addr())}
 		}()
 	}
 	var bad error
@@ -326,8 +321,8 @@ func (c *Cluster) reach(ctx context.Context, info *Info) error {
 				continue
 			}
 			b := &info.Brokers[r.i]
-			c.book.dialed(b.Addr(), r.err)
 			b.Err = c.sentences().advertised(info.Via, *b, r.err)
+			c.book.found(b.Addr(), b.Err)
 			bad = b.Err
 		case <-rest:
 			return nil
@@ -337,6 +332,26 @@ func (c *Cluster) reach(ctx context.Context, info *Info) error {
 		return nil
 	}
 	return bad
+}
+
+// visit finds out whether an address that a broker advertises is a listener as
+// it should be: a client behind a TLS address may be sent to a plain one. Whoever
+// accepts and is slow to answer counts as reached.
+func (c *Cluster) visit(ctx context.Context, addr string) error {
+	p := &probe{dialer: c.dialer, say: c.sentences(), login: c.login, id: c.tuning.ClientID}
+	conn, _, _, err := p.begin(ctx, addr)
+	if err == nil {
+		_ = conn.Close()
+	}
+	switch de, noConnection := errors.AsType[*dialError](err); {
+	case noConnection && !de.tls:
+		c.book.dialed(addr, de)
+		return de
+	case isSilence(err):
+		err = nil
+	}
+	c.book.dialed(addr, nil)
+	return err
 }
 
 func (c *Cluster) sentences() sentences {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
 	"strconv"
 	"sync"
@@ -105,6 +106,7 @@ type book struct {
 	worked map[string]bool
 	// answers holds the addresses that answer as Kafka does, not only accept.
 	answers map[string]bool
+	finds   map[string]error // what was found at advertised addresses that do not work
 	nodes   map[string]int32 // advertised address → node id
 	via     string           // the bootstrap address that answered last
 }
@@ -115,7 +117,7 @@ type failure struct {
 }
 
 func newBook() *book {
-	return &book{failed: map[string]failure{}, worked: map[string]bool{}, answers: map[string]bool{}, nodes: map[string]int32{}}
+	return &book{failed: map[string]failure{}, worked: map[string]bool{}, answers: map[string]bool{}, finds: map[string]error{}, nodes: map[string]int32{}}
 }
 
 // dialed notes how an attempt to connect ended.
@@ -139,6 +141,10 @@ func (b *book) advertised(brokers []Broker) {
 	for _, x := range brokers {
 		b.nodes[x.Addr()] = x.ID
 	}
+	maps.DeleteFunc(b.finds, func(addr string, _ error) bool {
+		_, still := b.nodes[addr]
+		return !still
+	})
 }
 
 // node says which broker advertises addr.

@@ -115,6 +115,9 @@ func (c *Cluster) explainNetwork(err error) error {
 	addrs := strings.Join(c.bootstrap, ", ")
 	switch {
 	case strings.Contains(text, "tls alert record"):
+		if f := c.book.finding(""); f != nil { // of the bootstrap addresses one has answered
+			return f
+		}
 		return s.tlsPort(addrs, c.login != nil)
 	case strings.Contains(text, "'HTTP' in ascii"):
 		return s.http(addrs)
@@ -145,6 +148,9 @@ func (c *Cluster) lastDialError() *dialError {
 func (c *Cluster) explainDial(de *dialError) error {
 	s := c.sentences()
 	if de.tls {
+		if f := c.book.finding(de.addr); f != nil {
+			return f
+		}
 		if f := s.certificate(de.addr, de.err); f != nil {
 			return f
 		}

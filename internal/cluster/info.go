@@ -8,10 +8,9 @@ import (
 
 // Info is what a cluster says about itself.
 type Info struct {
-	ClusterID  string // empty when the broker does not say
-	Controller int32  // node id; -1 when unknown
-	Brokers    []Broker
-	Via        string // the bootstrap address that answered
+	ClusterID string // empty when the broker does not say
+	Brokers   []Broker
+	Via       string // the bootstrap address that answered
 }
 
 // Broker is one broker as the cluster advertises it.

@@ -36,32 +36,11 @@ type probe struct {
 
 // run returns the cluster's own description, or a *fault.Error.
 func (p *probe) run(ctx context.Context, addr string) (*kmsg.MetadataResponse, error) {
-	dctx, cancel := stage(ctx, probeDial)
-	defer cancel()
-	raw, err := p.tcp(dctx, addr)
+	conn, t, versions, err := p.begin(ctx, addr)
 	if err != nil {
-		return nil, p.say.dial(addr, err)
+		return nil, err
 	}
-	defer raw.Close()
-	actx, cancel2 := stage(ctx, probeAnswer)
-	defer cancel2()
-	conn := raw
-	if p.tls != nil {
-		cfg, asked := p.watched(addr)
-		tc := tls.Client(raw, cfg)
-		if err := tc.HandshakeContext(actx); err != nil {
-			if asked.Load() && isRemoteAlert(err) {
-				return nil, p.say.certificateWanted(addr, err)
-			}
-			return nil, p.handshakeFailed(ctx, addr, err)
-		}
-		conn = tc
-	}
-	t := newTalk(actx, conn, p.id)
-	versions, err := t.versions()
-	if err != nil {
-		return nil, p.versionsFailed(ctx, addr, err)
-	}
+	defer conn.Close()
 	if d, ok := ctx.Deadline(); ok { // a token endpoint may take longer than a broker's first answer
 		_ = conn.SetDeadline(d)
 	}
@@ -73,6 +52,38 @@ func (p *probe) run(ctx context.Context, addr string) (*kmsg.MetadataResponse, e
 		return nil, p.metadataFailed(ctx, addr, err)
 	}
 	return meta, nil
+}
+
+// begin connects, shakes hands and asks for API versions. Whoever gets the
+// connection closes it.
+func (p *probe) begin(ctx context.Context, addr string) (net.Conn, *talk, *kmsg.ApiVersionsResponse, error) {
+	dctx, cancel := stage(ctx, probeDial)
+	defer cancel()
+	conn, err := p.tcp(dctx, addr)
+	if err != nil {
+		return nil, nil, nil, p.say.dial(addr, err)
+	}
+	actx, cancel2 := stage(ctx, probeAnswer)
+	defer cancel2()
+	if p.tls != nil {
+		cfg, asked := p.watched(addr)
+		tc := tls.Client(conn, cfg)
+		if err := tc.HandshakeContext(actx); err != nil {
+			_ = conn.Close()
+			if asked.Load() && isRemoteAlert(err) {
+				return nil, nil, nil, p.say.certificateWanted(addr, err)
+			}
+			return nil, nil, nil, p.handshakeFailed(ctx, addr, err)
+		}
+		conn = tc
+	}
+	t := newTalk(actx, conn, p.id)
+	versions, err := t.versions()
+	if err != nil {
+		_ = conn.Close()
+		return nil, nil, nil, p.versionsFailed(ctx, addr, err)
+	}
+	return conn, t, versions, nil
 }
 
 // watched returns the TLS settings for addr and whether the broker asked for a

@@ -242,6 +242,11 @@ func TestConnectTLS(t *testing.T) {
 			"east: the certificate of X is not for 127.0.0.1 but for kafka.example", "use a name of the certificate in bootstrap, or set tls.serverName to one",
 		},
 		{
+			"no subject alternative name", serving(&broker{tls: server(ca.issue(t, "", time.Now().Add(time.Hour)), false)}), trust, fault.Unreachable,
+			"east: the certificate of X has no subject alternative names, so that it is for no host, 127.0.0.1 included",
+			"the broker needs a certificate with its host name among them; ssl.endpoint.identification.algorithm= (empty) leaves out the check of the name",
+		},
+		{
 			"wrong server name", serving(&broker{tls: good}),
 			Config{TLS: &TLS{CA: ca.pem, ServerName: "b.example"}},
 			fault.Unreachable,
@@ -334,6 +339,13 @@ func TestConnectAdvertised(t *testing.T) {
 	}
 	refused := closedPort(t)
 	hole := blackhole(t)
+	ca := newCA(t, "Test CA")
+	secure := &tls.Config{Certificates: []tls.Certificate{ca.good(t)}}
+	plain := listen(t, (&broker{id: "c1"}).serve)
+	encrypted := listen(t, (&broker{id: "c1", tls: secure}).serve)
+	other := &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "kafka.example", time.Now().Add(time.Hour))}}
+	elsewhere := listen(t, (&broker{id: "c1", tls: other}).serve)
+	http := listen(t, answers("HTTP/1.1 400 Bad Request\r\n\r\n"))
 	runProbeCases(t, []probeCase{
 		{
 			"no such name", serving(&broker{id: "c1", advertise: []Broker{at("no-such-host.invalid:9092", 1)}}),
@@ -352,6 +364,31 @@ func TestConnectAdvertised(t *testing.T) {
 			Config{},
 			fault.Unreachable,
 			"east: connected to X, but broker 2 advertises " + hole + ", which cannot be reached: the connection attempt is not answered", advice,
+		},
+		{
+			"plain behind TLS", serving(&broker{id: "c1", tls: secure, advertise: []Broker{at(plain, 4)}}),
+			Config{TLS: &TLS{CA: ca.pem}},
+			fault.Unreachable,
+			"east: connected to X, but broker 4 advertises " + plain + ", which speaks Kafka without TLS, but TLS is on", advice,
+		},
+		{
+			"TLS behind plain", serving(&broker{id: "c1", advertise: []Broker{at(encrypted, 5)}}),
+			Config{},
+			fault.Unreachable,
+			"east: connected to X, but broker 5 advertises " + encrypted + ", which looks like a TLS listener, but TLS is off", advice,
+		},
+		{
+			"HTTP", serving(&broker{id: "c1", advertise: []Broker{at(http, 6)}}),
+			Config{},
+			fault.Unreachable,
+			"east: connected to X, but broker 6 advertises " + http + ", which answers HTTP, not Kafka", advice,
+		},
+		{
+			"certificate of another host", serving(&broker{id: "c1", tls: secure, advertise: []Broker{at(elsewhere, 8)}}),
+			Config{TLS: &TLS{CA: ca.pem}},
+			fault.Unreachable,
+			"east: connected to X, but broker 8 advertises " + elsewhere + ": the certificate of " + elsewhere + " is not for 127.0.0.1 but for kafka.example",
+			"use a name of the certificate in bootstrap, or set tls.serverName to one",
 		},
 		{
 			"another cluster", serving(&broker{id: "c1"}),
@@ -378,6 +415,33 @@ func TestConnectAdvertised(t *testing.T) {
 			t.Errorf("got %v, want %s", got, want)
 		}
 	})
+}
+
+// TestExplainAdvertised: what the first contact found out about an address is
+// told by every client that fails there.
+func TestExplainAdvertised(t *testing.T) {
+	ca := newCA(t, "Test CA")
+	secure := &tls.Config{Certificates: []tls.Certificate{ca.good(t)}}
+	plain := listen(t, (&broker{id: "c1"}).serve)
+	b := &broker{id: "c1", tls: secure}
+	addr := listen(t, func(c net.Conn) { b.serve(c) })
+	for i, a := range []string{addr, plain} {
+		host, port := splitAddr(a)
+		b.advertise = append(b.advertise, Broker{ID: int32(i + 1), Host: host, Port: port})
+	}
+	c := mustNew(t, Config{Bootstrap: []string{addr}, TLS: &TLS{CA: ca.pem}})
+	info, err := c.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "east: connected to " + addr + ", but broker 2 advertises " + plain + ", which speaks Kafka without TLS, but TLS is on"
+	if got := info.Brokers[1].Err; got == nil || got.Error() != want || info.Brokers[0].Err != nil {
+		t.Errorf("brokers: %+v", info.Brokers)
+	}
+	_, err = c.dialer.with(time.Second, time.Second)(t.Context(), "tcp", plain)
+	if got := c.Explain(err, "orders"); got == nil || got.Error() != want || fault.KindOf(got) != fault.Unreachable {
+		t.Errorf("got  %v\nwant %s", got, want)
+	}
 }
 
 func TestConnectSeveralAddresses(t *testing.T) {

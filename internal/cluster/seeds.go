@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -40,13 +41,8 @@ func (c *Cluster) reseed() {
 func (b *book) seeds(bootstrap []string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var nodes []string
-	for a := range b.nodes {
-		nodes = append(nodes, a)
-	}
-	slices.Sort(nodes)
 	var good []string
-	for _, a := range append(slices.Clone(bootstrap), nodes...) {
+	for _, a := range append(slices.Clone(bootstrap), slices.Sorted(maps.Keys(b.nodes))...) {
 		if b.answers[a] && !slices.Contains(good, a) {
 			good = append(good, a)
 		}
@@ -60,9 +56,31 @@ func (b *book) answered(addr string, does bool) {
 	defer b.mu.Unlock()
 	if does {
 		b.answers[addr] = true
+		delete(b.finds, addr)
 	} else {
 		delete(b.answers, addr)
 	}
+}
+
+// found notes what is wrong with an address that a broker advertises.
+func (b *book) found(addr string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.finds[addr] = err
+}
+
+// finding returns what was found at addr, or at the first address where
+// something was when addr is empty.
+func (b *book) finding(addr string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if addr != "" {
+		return b.finds[addr]
+	}
+	for _, a := range slices.Sorted(maps.Keys(b.finds)) {
+		return b.finds[a]
+	}
+	return nil
 }
 
 // patient is a connection that gives up when nothing at all has come by its

@@ -137,11 +137,11 @@ func (s sentences) certificate(addr string, err error) error {
 		for _, ip := range e.Certificate.IPAddresses {
 			names = append(names, ip.String())
 		}
-		valid := "no name at all"
-		if len(names) > 0 {
-			valid = strings.Join(names[:min(len(names), 5)], ", ")
+		if len(names) == 0 {
+			return s.unreachable(err, "the certificate of %s has no subject alternative names, so that it is for no host, %s included", addr, first(e.Host, host)).
+				WithHint("the broker needs a certificate with its host name among them; ssl.endpoint.identification.algorithm= (empty) leaves out the check of the name")
 		}
-		return s.unreachable(err, "the certificate of %s is not for %s but for %s", addr, first(e.Host, host), valid).
+		return s.unreachable(err, "the certificate of %s is not for %s but for %s", addr, first(e.Host, host), strings.Join(names[:min(len(names), 5)], ", ")).
 			WithHint("use a name of the certificate in bootstrap, or set tls.serverName to one")
 	}
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
@@ -256,10 +256,20 @@ func asUser(l *login) string {
 	return fmt.Sprintf(" of %q", l.user)
 }
 
-// advertised: the entrance works, what it advertises does not.
+// advertised: the entrance works, what it advertises does not. err is why there
+// is no connection, or what the probe found at the other end of it.
 func (s sentences) advertised(via string, b Broker, err error) *fault.Error {
-	what, _ := dialTrouble(b.Addr(), err)
 	hint := "check advertised.listeners of the brokers, or use the listener that is meant for this network"
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		found := strings.TrimPrefix(f.Message, s.cluster+": ")
+		what, ofAddress := strings.CutPrefix(found, b.Addr()+" ")
+		if !ofAddress { // of its certificate
+			return s.fault(f.Kind, f.Err, "connected to %s, but broker %d advertises %s: %s", via, b.ID, b.Addr(), found).
+				WithHint("%s", f.Hint)
+		}
+		return s.fault(f.Kind, f.Err, "connected to %s, but broker %d advertises %s, which %s", via, b.ID, b.Addr(), what).WithHint("%s", hint)
+	}
+	what, _ := dialTrouble(b.Addr(), err)
 	if errors.Is(err, errRefused) {
 		hint = fmt.Sprintf("is broker %d running; if it is, %s", b.ID, hint)
 	}
