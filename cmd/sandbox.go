@@ -47,7 +47,8 @@ func newSandboxCmdFor(env *Env, run func(context.Context, *SandboxOptions) error
 orders, and write the metadata file that describes them. No Java, no Docker.
 
 It runs until it is stopped. With a command it runs that with KCM_METADATA set,
-ends when the command does, and exits with its code.`,
+ends when the command does, and exits with its code: 127 if there is no such
+command and 126 if it cannot be run.`,
 		Example: `  kcm sandbox                                          two clusters, one stream
   kcm sandbox -- kcm consume orders -o start -e        try one command on them
   kcm sandbox --rate 5/s -- kcm consume orders         watch records arrive
