@@ -1,3 +1,5 @@
+//go:build kafka
+
 package fetch
 
 import (
@@ -20,9 +22,6 @@ import (
 // does not do.
 func three(t *testing.T) (*kafkatest.Rig, *kafkatest.Cluster) {
 	t.Helper()
-	if !kafkatest.Wanted() {
-		t.Skip("only Apache Kafka elects leaders, truncates logs and prefers replicas: run with KCM_TEST_KAFKA=1")
-	}
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	return rig, rig.Cluster("three")
 }

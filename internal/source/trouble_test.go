@@ -137,7 +137,7 @@ func TestDamagedBatchStopsItsSplitAtItsOffset(t *testing.T) {
 			bad := good(t)
 			tt.damage(bad)
 			if _, err := c.TryProduceRaw("orders", 0, bad); err != nil {
-				t.Skipf("the embedded broker refuses the batch: %v", err)
+				t.Fatalf("the embedded broker refuses the batch: %v", err)
 			}
 			c.ProduceRaw("orders", 0, good(t))
 			r := newRun(t, []*kafkatest.Cluster{c}, stream("orders", "orders", "east")).bounded()
