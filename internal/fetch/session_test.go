@@ -232,11 +232,12 @@ func TestTheSessionIsClosed(t *testing.T) {
 		r.until("a session", func() bool { return r.inSession() })
 		if i == 0 {
 			r.Remove(p)
-			r.until("the session to be closed", func() bool { return closed.Hits() == 1 })
+			r.until("the session to be closed", func() bool { return closed.Hits() >= 1 })
 		}
 	}
 	r.end()
-	if n := closed.Hits(); n != 2 {
+	// More on a busy machine: a partition whose call takes long leaves its session.
+	if n := closed.Hits(); n < 2 {
 		t.Errorf("%d sessions were closed, want 2", n)
 	}
 }
