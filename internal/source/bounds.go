@@ -206,7 +206,7 @@ func (r *reader) delivery(s *split, w Want, f facts) (d delivery, ahead bool) {
 		d.until = min(d.until, sf.End)
 	}
 	for _, n := range b.Notes {
-		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: depthOf(n)})
+		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: r.depthOf(n)})
 	}
 	return d, b.Waits && d.from < d.until
 }
@@ -259,10 +259,20 @@ func newSplit(clusterName string, key splitKey, wants []Want) *split {
 
 func (s *split) key() splitKey { return splitKey{s.Topic, s.Partition, s.committed} }
 
+// manyNotes is after how many notes on a cluster's splits the rest is told to
+// those only who asked for details: a topic may have thousands of partitions.
+const manyNotes = 10
+
 // depthOf is how often details must be asked for to be told a note.
-func depthOf(n spec.Note) int {
+func (r *reader) depthOf(n spec.Note) int {
 	if n.Minor {
 		return 1
 	}
-	return 0
+	switch r.notes++; {
+	case r.notes <= manyNotes:
+		return 0
+	case r.notes == manyNotes+1:
+		r.event(Event{Kind: Note, Text: r.name + ": the same of more partitions; -v tells which"})
+	}
+	return 1
 }

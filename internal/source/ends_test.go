@@ -458,3 +458,21 @@ func TestASinkThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
 		t.Errorf("ended after %s", took)
 	}
 }
+
+func TestNotesOnManyPartitionsAreCutShort(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	c := rig.Cluster("east")
+	c.CreateTopic("orders", 30, nil)
+	r := newRun(t, []*kafkatest.Cluster{c}, stream("orders", "orders", "east")).bounded()
+	var err error
+	if r.opts.Offsets, err = spec.ParseOffsets([]string{"0:500"}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told := r.told(source.Note)
+	if len(told) != 11 || told[10] != "east: the same of more partitions; -v tells which" {
+		t.Errorf("%d notes, the last %q", len(told), told[len(told)-1])
+	}
+}

@@ -25,6 +25,7 @@ type reader struct {
 	settled map[splitKey]bool // splits that are under way, finished or failed
 	absent  map[string]bool   // topics and splits that have been told missing
 	noted   map[string]bool   // places whose trouble has been told while looking again
+	notes   int               // on bounds that are not quite as asked
 	waiting []*split          // whose start lies ahead of the log
 	lates   bool              // contact came too late for "end" to be the log's end
 	again   bool              // this is not the first look at the cluster's topics
