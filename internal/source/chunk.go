@@ -20,7 +20,6 @@ type Chunk struct {
 	batches  []batch.Raw
 	first    int64 // position before the chunk
 	next     int64 // position behind the chunk
-	epoch    int32
 	split    *split
 	err      error // ends the split once everything before it is written
 	maxBatch int64

@@ -51,7 +51,7 @@ func (s *split) fetchUntil() int64 {
 
 // chunks cuts an answer into chunks.
 func (s *split) chunks(d fetch.Data, maxBatch int64) []*Chunk {
-	base := Chunk{Split: s.Split, Streams: s.streams, split: s, maxBatch: maxBatch, first: d.From, next: d.Next, epoch: d.Epoch}
+	base := Chunk{Split: s.Split, Streams: s.streams, split: s, maxBatch: maxBatch, first: d.From, next: d.Next}
 	var list []*Chunk
 	for rest := d.Batches; len(rest) > 0; {
 		n, size := 0, 0
