@@ -292,7 +292,7 @@ func whileRead(ctx context.Context, stdout io.Writer) (watched context.Context, 
 
 // ending turns the way a run ended into its error and last words.
 func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err error) error {
-	if stats.Undone > 0 {
+	if stats.Undone > 0 && o.onDecode != "fail" { // with fail the error itself tells
 		o.env.run.notices.Warnf("%s could not be decoded", count(stats.Undone, "record"))
 	}
 	if stats.Dropped > 0 {
