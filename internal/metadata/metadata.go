@@ -67,6 +67,9 @@ type Cluster struct {
 	// Places are where the values of the fields stand, by the names of the file:
 	// "bootstrap", "tls", "tls.ca". Only what the file has is in it.
 	Places map[string]Origin
+	// files are the contents of the files that the fields and properties name,
+	// by path, as a Watcher found them.
+	files map[string]digest
 }
 
 // Property is one entry of a cluster's properties, in the order of the file.
