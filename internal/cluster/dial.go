@@ -37,10 +37,14 @@ func (d *dialer) with(limit, answer time.Duration) func(context.Context, string,
 	if d.wire.setup > 0 {
 		limit = d.wire.setup
 	}
-	return func(ctx context.Context, _, addr string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, limit)
+	return func(asked context.Context, _, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(asked, limit)
 		defer cancel()
+		begun := time.Now()
 		conn, err := d.dial(ctx, addr)
+		if err != nil && asked.Err() != nil && time.Since(begun) < conclusive {
+			return nil, asked.Err()
+		}
 		if !errors.Is(err, context.Canceled) { // given up, which says nothing about the address
 			d.book.dialed(addr, err)
 		}
@@ -50,6 +54,10 @@ func (d *dialer) with(limit, answer time.Duration) func(context.Context, string,
 		return &patient{Conn: conn, until: time.Now().Add(answer)}, nil
 	}
 }
+
+// conclusive is how long an attempt must have lasted to say something about the
+// address when it was its caller who ran out of time.
+const conclusive = time.Second
 
 // dial connects and, with TLS, shakes hands. Its errors are *dialError.
 func (d *dialer) dial(ctx context.Context, addr string) (net.Conn, error) {

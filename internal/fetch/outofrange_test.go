@@ -104,8 +104,8 @@ func TestAnUnknownEpochIsDropped(t *testing.T) {
 		p := Partition{topic, 0}
 		r.Add(p, Position{Offset: 50, Epoch: 77}, -1)
 		checkNumbered(t, r.waitRecords(p, 50), 50, 50)
-		if es := r.told(); len(es) != 1 || es[0] != (CaughtUp{p, 100}) {
-			t.Errorf("told %+v", es)
+		if e, all := event[CaughtUp](r), r.told(); e != (CaughtUp{p, 100}) || len(all) != 1 {
+			t.Errorf("told %+v", all)
 		}
 	})
 }
