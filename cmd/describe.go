@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,9 +14,12 @@ import (
 
 // describeOptions are the flags that every describe command has.
 type describeOptions struct {
-	env     *Env
-	output  string
-	offline bool
+	env      *Env
+	output   string
+	offline  bool
+	watch    bool
+	interval time.Duration
+	inquirer inquirer
 }
 
 // document is what a describe command found out: its JSON form by tags, and the
@@ -31,26 +35,33 @@ func newDescribeCmd(env *Env) *cobra.Command {
 		Long: `describe shows what streams there are and where they live; clusters with their
 brokers; topics with their partitions. Without more it lists the streams, and
 with a lone NAME it shows that stream. All clusters are asked at once; one that
-does not answer is shown with its error, and the exit code is 3.`,
+does not answer is shown with its error, and the exit code is 3.
+
+With --watch everything is read and asked again, the metadata too, until a signal
+ends it with exit code 0. A terminal is redrawn in place. In a pipe tables are
+written when they have changed, behind an empty line; JSON is one document a line
+and YAML one document behind ---, each time.`,
 		Example: `  kcm describe                          the streams
   kcm describe orders                   a stream, partition by partition
   kcm describe cluster east             a cluster and its brokers
   kcm describe topic east/orders -o json
-  kcm describe streams --offline        without contacting a cluster`,
+  kcm describe streams --offline        without contacting a cluster
+  kcm describe orders --watch           again every 2 seconds
+  kcm describe orders --watch --interval 10s -o json`,
 		Args: describeArgs,
 	}
 	o := addDescribeFlags(env, cmd)
 	cmd.ValidArgsFunction = completeStreams(env)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
-			return o.run(cmd.Context(), func(ctx context.Context, view *metadata.View) (document, []error, error) {
+			return o.run(cmd, func(ctx context.Context, view *metadata.View) (document, []error, error) {
 				if view.AdHoc && slices.Contains(laterNouns, args[0]) {
 					return nil, nil, notYet(args[0]).WithHint("kcm describe topic %s shows a topic of that name", args[0])
 				}
 				return describeStream(ctx, o, view, args[0])
 			})
 		}
-		return o.run(cmd.Context(), func(ctx context.Context, view *metadata.View) (document, []error, error) {
+		return o.run(cmd, func(ctx context.Context, view *metadata.View) (document, []error, error) {
 			return describeStreams(ctx, o, view)
 		})
 	}
@@ -99,8 +110,12 @@ func notYet(noun string) *fault.Error {
 // describeWords are how a command is called and what it says of itself.
 type describeWords struct{ use, short string }
 
-// describeFunc finds out. The errors in the list are those of single clusters,
-// which the document shows too; the last one is about the command as a whole.
+// finder finds out. The errors in the list are those of single clusters, which
+// the document shows too; the last one is about the command as a whole. What is
+// not there, any more, may be both: an error, and a document that says so.
+type finder func(context.Context, *metadata.View) (document, []error, error)
+
+// describeFunc is a finder with its arguments.
 type describeFunc func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error)
 
 func describeSub(env *Env, words describeWords, args cobra.PositionalArgs, find describeFunc, complete completeFunc) *cobra.Command {
@@ -110,7 +125,7 @@ func describeSub(env *Env, words describeWords, args cobra.PositionalArgs, find 
 	}
 	o := addDescribeFlags(env, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return o.run(cmd.Context(), func(ctx context.Context, view *metadata.View) (document, []error, error) {
+		return o.run(cmd, func(ctx context.Context, view *metadata.View) (document, []error, error) {
 			return find(ctx, o, view, args)
 		})
 	}
@@ -122,18 +137,27 @@ func addDescribeFlags(env *Env, cmd *cobra.Command) *describeOptions {
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "`table`, wide, json or yaml")
 	completeFlags(cmd, map[string]completeFunc{"output": oneOfWords("table", "wide", "json", "yaml")})
 	cmd.Flags().BoolVar(&o.offline, "offline", false, "show the metadata only; contact no cluster")
+	addWatchFlags(cmd, o)
 	return o
 }
 
 // run finds out and prints. It ends with Partial when some clusters failed.
-func (o *describeOptions) run(ctx context.Context, find func(context.Context, *metadata.View) (document, []error, error)) error {
+func (o *describeOptions) run(cmd *cobra.Command, find finder) error {
 	if err := oneOf("--output", o.output, "table", "wide", "json", "yaml"); err != nil {
 		return err
+	}
+	if err := o.checkWatch(cmd); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if o.watch {
+		return o.follow(ctx, find)
 	}
 	view, err := loadView(ctx, o.env)
 	if err != nil {
 		return err
 	}
+	o.inquirer = once{o.env}
 	doc, failed, err := find(ctx, view)
 	if err != nil {
 		return err
@@ -198,12 +222,7 @@ func (o *describeOptions) print(doc document) (err error) {
 	case "yaml":
 		buf, err = output.AppendYAML(buf, doc)
 	default:
-		for i, t := range doc.tables(o.output == "wide") {
-			if i > 0 {
-				buf = append(buf, '\n')
-			}
-			buf = t.Append(buf, useColor(o.env))
-		}
+		buf = o.appendTables(buf, doc)
 	}
 	if err != nil {
 		return err
@@ -213,4 +232,14 @@ func (o *describeOptions) print(doc document) (err error) {
 		return nil
 	}
 	return err
+}
+
+func (o *describeOptions) appendTables(buf []byte, doc document) []byte {
+	for i, t := range doc.tables(o.output == "wide") {
+		if i > 0 {
+			buf = append(buf, '\n')
+		}
+		buf = t.Append(buf, useColor(o.env))
+	}
+	return buf
 }

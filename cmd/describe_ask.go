@@ -14,30 +14,81 @@ import (
 	"github.com/kcm-cli/kcm/internal/source"
 )
 
-// eachCluster calls ask for every named cluster at once and returns the errors
-// in the order of names. Settings that are wrong for one cluster are the second
-// error: then none has been asked.
-func eachCluster(env *Env, view *metadata.View, names []string, ask func(i int, c *cluster.Cluster) error) ([]error, error) {
-	clusters := make([]*cluster.Cluster, 0, len(names))
+// respondent is a cluster that is asked something.
+type respondent struct {
+	*cluster.Cluster
+	// meet connects to it, unless that has been done, and says what it is.
+	meet func(context.Context) (cluster.Info, error)
+}
+
+// reply is what came of asking a cluster.
+type reply[A any] struct {
+	answer  A
+	present bool             // there is an answer, with or without an error
+	err     error            // the first trouble
+	cluster *cluster.Cluster // nil when its settings are wrong
+}
+
+// inquirer asks clusters: once, or round after round.
+type inquirer interface {
+	// each puts a question to every named cluster at once. The replies are in
+	// the order of names. The error is about settings that are wrong for one
+	// cluster: then none has been asked.
+	each(ctx context.Context, view *metadata.View, names []string, ask func(context.Context, respondent) (any, error)) ([]reply[any], error)
+}
+
+// eachCluster is inquirer.each with answers of a known type.
+func eachCluster[A any](ctx context.Context, o *describeOptions, view *metadata.View, names []string, ask func(context.Context, respondent) (A, error)) ([]reply[A], error) {
+	list, err := o.inquirer.each(ctx, view, names, func(ctx context.Context, r respondent) (any, error) { return ask(ctx, r) })
+	if err != nil {
+		return nil, err
+	}
+	replies := make([]reply[A], len(list))
+	for i, r := range list {
+		answer, ok := r.answer.(A)
+		replies[i] = reply[A]{answer, ok, r.err, r.cluster}
+	}
+	return replies, nil
+}
+
+// troubles are the errors among replies.
+func troubles[A any](replies []reply[A]) (errs []error) {
+	for _, r := range replies {
+		if r.err != nil {
+			errs = append(errs, r.err)
+		}
+	}
+	return errs
+}
+
+// once asks every cluster once and waits for all of them.
+type once struct{ env *Env }
+
+func (a once) each(ctx context.Context, view *metadata.View, names []string, ask func(context.Context, respondent) (any, error)) ([]reply[any], error) {
+	replies := make([]reply[any], len(names))
 	defer func() {
-		for _, c := range clusters {
-			c.Close()
+		for _, r := range replies {
+			if r.cluster != nil {
+				r.cluster.Close()
+			}
 		}
 	}()
-	for _, name := range names {
-		c, err := connect(env, view.Cluster(name))
+	for i, name := range names {
+		c, err := connect(a.env, view.Cluster(name))
 		if err != nil {
 			return nil, err
 		}
-		clusters = append(clusters, c)
+		replies[i].cluster = c
 	}
-	errs := make([]error, len(names))
 	var wg sync.WaitGroup
-	for i, c := range clusters {
-		wg.Go(func() { errs[i] = ask(i, c) })
+	for i := range replies {
+		r := &replies[i]
+		wg.Go(func() {
+			r.answer, r.err = ask(ctx, respondent{r.cluster, func(ctx context.Context) (cluster.Info, error) { return meet(ctx, a.env, r.cluster) }})
+		})
 	}
 	wg.Wait()
-	return errs, nil
+	return replies, nil
 }
 
 // meet connects to a cluster, and tells those who gave -v about it.
@@ -51,15 +102,11 @@ func meet(ctx context.Context, env *Env, c *cluster.Cluster) (cluster.Info, erro
 	return info, err
 }
 
-// present returns the errors that are some.
-func present(errs []error) []error {
-	return slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
-}
-
 // partitionDoc is one partition of a topic.
 type partitionDoc struct {
 	Topic       string  `json:"topic"`
 	Partition   int32   `json:"partition"`
+	Role        *string `json:"role,omitempty"` // of its source, when a stream is shown
 	Leader      *int32  `json:"leader"`
 	LeaderEpoch *int32  `json:"leader_epoch"`
 	Replicas    []int32 `json:"replicas"`
@@ -202,31 +249,47 @@ func trouble(err *string) output.Cell {
 	return output.Cell{Text: *err, Tone: output.Bad}
 }
 
-// partitionTable shows partitions; cluster is the name for each, or nil.
+// partitionTable shows partitions; those of a stream have a role.
 func partitionTable(wide bool, rows []partitionRow) output.Table {
-	t := output.Table{Columns: []output.Column{
-		{Header: "CLUSTER"},
-		{Header: "TOPIC"},
-		{Header: "PARTITION", Right: true},
-		{Header: "LEADER", Right: true},
-		{Header: "START", Right: true},
-		{Header: "END", Right: true},
-		{Header: "OFFSETS", Right: true},
-		{Header: "ERROR"},
-	}}
-	if wide {
-		t.Columns = slices.Insert(t.Columns, 7, output.Column{Header: "STABLE", Right: true}, output.Column{Header: "EPOCH", Right: true},
-			output.Column{Header: "REPLICAS"}, output.Column{Header: "ISR"}, output.Column{Header: "OFFLINE"})
+	t := output.Table{Columns: []output.Column{{Header: "CLUSTER"}, {Header: "TOPIC"}, {Header: "PARTITION", Right: true}}}
+	roles := slices.ContainsFunc(rows, func(r partitionRow) bool { return r.Role != nil })
+	if roles {
+		t.Columns = append(t.Columns, output.Column{Header: "ROLE"})
 	}
+	t.Columns = append(t.Columns, output.Column{Header: "LEADER", Right: true}, output.Column{Header: "START", Right: true},
+		output.Column{Header: "END", Right: true}, output.Column{Header: "OFFSETS", Right: true})
+	if wide {
+		t.Columns = append(t.Columns, output.Column{Header: "STABLE", Right: true}, output.Column{Header: "OPEN", Right: true},
+			output.Column{Header: "EPOCH", Right: true}, output.Column{Header: "REPLICAS"}, output.Column{Header: "ISR"}, output.Column{Header: "OFFLINE"})
+	}
+	t.Columns = append(t.Columns, output.Column{Header: "ERROR"})
 	for _, r := range rows {
-		row := output.Text(r.cluster, r.Topic, strconv.Itoa(int(r.Partition)), number(r.Leader),
-			number(r.Start), number(r.End), number(r.records()))
+		row := output.Text(r.cluster, r.Topic, strconv.Itoa(int(r.Partition)))
+		if roles {
+			row = append(row, roleCell(text(r.Role)))
+		}
+		row = append(row, output.Text(number(r.Leader), number(r.Start), number(r.End), number(r.records()))...)
 		if wide {
-			row = append(row, output.Text(number(r.Stable), number(r.LeaderEpoch), ids(r.Replicas), ids(r.ISR), dash(ids(r.Offline)))...)
+			row = append(row, output.Text(number(r.Stable), number(r.open()), number(r.LeaderEpoch), ids(r.Replicas), ids(r.ISR), dash(ids(r.Offline)))...)
 		}
 		t.Rows = append(t.Rows, append(row, trouble(r.Error)))
 	}
 	return t
+}
+
+// roleCell shows a source's role: one that drains is on its way out.
+func roleCell(role string) output.Cell {
+	tones := map[string]output.Tone{string(metadata.Draining): output.Warn, string(metadata.Standby): output.Faint}
+	return output.Cell{Text: role, Tone: tones[role]}
+}
+
+// open is how many offsets lie behind the last stable one: they wait for
+// transactions to end, and a drain with read_committed waits for them.
+func (d partitionDoc) open() *int64 {
+	if d.Stable == nil || d.End == nil {
+		return nil
+	}
+	return new(max(*d.End-*d.Stable, 0))
 }
 
 type partitionRow struct {

@@ -54,36 +54,50 @@ func (d *ClusterDoc) configured(c *cluster.Cluster) {
 	d.TLS, d.SASL = tls, optional(mechanism)
 }
 
-// ask fills in what the cluster says about itself.
-func (d *ClusterDoc) ask(ctx context.Context, env *Env, c *cluster.Cluster) error {
-	d.configured(c)
-	info, err := meet(ctx, env, c)
+// clusterAnswer is what a cluster says about itself.
+type clusterAnswer struct {
+	contacted bool
+	id        string
+	brokers   []brokerDoc
+	err       error // there is no more to say because of it
+}
+
+func askAboutItself(ctx context.Context, r respondent) (clusterAnswer, error) {
+	info, err := r.meet(ctx)
 	if err != nil {
-		d.Error = errorOf(err)
-		return err
+		return clusterAnswer{err: err}, err
 	}
-	d.contacted = true
-	if info.ClusterID != "" {
-		d.ClusterID = &info.ClusterID
-	}
-	brokers, err := c.Brokers(ctx)
+	a := clusterAnswer{contacted: true, id: info.ClusterID}
+	brokers, err := r.Brokers(ctx)
 	if err != nil {
-		d.Error = errorOf(err)
-		return err
+		a.err = err
+		return a, err
 	}
 	some := false
-	controller := c.Controller(ctx)
+	controller := r.Controller(ctx)
 	for _, b := range brokers {
 		some = some || b.Err == nil
 		if b.Err != nil && err == nil {
 			err = b.Err
 		}
-		d.Brokers = append(d.Brokers, brokerDoc{
+		a.brokers = append(a.brokers, brokerDoc{
 			ID: b.ID, Address: net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))), Rack: optional(b.Rack),
 			Controller: isController(b.ID, controller), Version: optional(b.Version), Error: errorOf(b.Err),
 		})
 	}
-	return lessen(err, some)
+	return a, lessen(err, some)
+}
+
+// fill puts in what came of asking the cluster.
+func (d *ClusterDoc) fill(r reply[clusterAnswer]) {
+	if r.cluster != nil {
+		d.configured(r.cluster)
+	}
+	a := r.answer
+	d.contacted, d.ClusterID, d.Brokers, d.Error = a.contacted, optional(a.id), a.brokers, errorOf(a.err)
+	if r.err != nil && !a.contacted {
+		d.Error = errorOf(r.err)
+	}
 }
 
 // isController is nil when nobody knows who the controller is.
@@ -103,40 +117,45 @@ type clustersDoc struct {
 func (d *clustersDoc) asked() int { return len(d.Clusters) }
 
 func describeClusters(ctx context.Context, o *describeOptions, view *metadata.View) (document, []error, error) {
+	doc, errs, err := listClusters(ctx, o, view, view.Clusters...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return doc, errs, nil
+}
+
+// listClusters asks some of the clusters of a view about themselves.
+func listClusters(ctx context.Context, o *describeOptions, view *metadata.View, clusters ...*metadata.Cluster) (*clustersDoc, []error, error) {
 	doc := &clustersDoc{offline: o.offline}
 	var names []string
-	for _, m := range view.Clusters {
+	for _, m := range clusters {
 		names = append(names, m.Name)
 		doc.Clusters = append(doc.Clusters, newClusterDoc(view, m))
 	}
-	errs, err := eachCluster(o.env, view, names, func(i int, c *cluster.Cluster) error {
+	replies, err := eachCluster(ctx, o, view, names, func(ctx context.Context, r respondent) (clusterAnswer, error) {
 		if o.offline {
-			doc.Clusters[i].configured(c)
-			return nil
+			return clusterAnswer{}, nil
 		}
-		return doc.Clusters[i].ask(ctx, o.env, c)
+		return askAboutItself(ctx, r)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, err := range errs {
-		if err != nil && doc.Clusters[i].Error == nil && !doc.Clusters[i].contacted {
-			doc.Clusters[i].Error = errorOf(err)
-		}
+	for i, r := range replies {
+		doc.Clusters[i].fill(r)
 	}
-	return doc, present(errs), nil
+	return doc, troubles(replies), nil
 }
 
 func describeCluster(ctx context.Context, o *describeOptions, view *metadata.View, name string) (document, []error, error) {
 	if err := mustCluster(view, name); err != nil {
+		return &oneClusterDoc{ClusterDoc: ClusterDoc{Name: name, Error: errorOf(err)}, offline: o.offline}, nil, err
+	}
+	list, errs, err := listClusters(ctx, o, view, view.Cluster(name))
+	if err != nil {
 		return nil, nil, err
 	}
-	doc := &oneClusterDoc{ClusterDoc: newClusterDoc(view, view.Cluster(name)), offline: o.offline}
-	list, errs, err := describeClusters(ctx, o, &metadata.View{Clusters: []*metadata.Cluster{view.Cluster(name)}, Streams: view.Streams})
-	if all, ok := list.(*clustersDoc); ok && err == nil {
-		doc.ClusterDoc = all.Clusters[0]
-	}
-	return doc, errs, err
+	return &oneClusterDoc{ClusterDoc: list.Clusters[0], offline: o.offline}, errs, nil
 }
 
 func (d *clustersDoc) tables(wide bool) []output.Table {
@@ -144,17 +163,17 @@ func (d *clustersDoc) tables(wide bool) []output.Table {
 	if wide {
 		t.Columns = append(t.Columns, output.Column{Header: "TLS"}, output.Column{Header: "SASL"}, output.Column{Header: "STREAMS"})
 	}
-	if d.offline {
+	if d.offline && !d.gone() {
 		t.Columns = append(t.Columns, output.Column{Header: "DECLARED ID"})
 	} else {
 		t.Columns = append(t.Columns, output.Column{Header: "CLUSTER ID"}, output.Column{Header: "BROKERS", Right: true}, output.Column{Header: "ERROR"})
 	}
 	for _, c := range d.Clusters {
-		row := output.Text(c.Name, strings.Join(c.Bootstrap, ","))
+		row := output.Text(c.Name, dash(strings.Join(c.Bootstrap, ",")))
 		if wide {
 			row = append(row, output.Text(yesNo(c.TLS), text(c.SASL), dash(strings.Join(c.Streams, ",")))...)
 		}
-		if d.offline {
+		if d.offline && !d.gone() {
 			row = append(row, output.Cell{Text: text(c.Declared)})
 		} else {
 			row = append(row, output.Cell{Text: text(c.ClusterID)}, output.Cell{Text: c.brokerCount()}, trouble(c.firstError()))
@@ -162,6 +181,11 @@ func (d *clustersDoc) tables(wide bool) []output.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return []output.Table{t}
+}
+
+// gone reports that an error has to be told without any cluster being asked.
+func (d *clustersDoc) gone() bool {
+	return slices.ContainsFunc(d.Clusters, func(c ClusterDoc) bool { return c.Error != nil })
 }
 
 func yesNo(b bool) string {

@@ -98,7 +98,7 @@ func describeStream(ctx context.Context, o *describeOptions, view *metadata.View
 		if slices.Contains(laterNouns, name) {
 			err = notYet(name)
 		}
-		return nil, nil, err
+		return &oneStreamDoc{StreamDoc: StreamDoc{Name: name}, Error: errorOf(err)}, nil, err
 	}
 	doc := &oneStreamDoc{StreamDoc: newStreamDoc(sel.Streams[0]), offline: o.offline}
 	docs := []StreamDoc{doc.StreamDoc}
@@ -119,24 +119,27 @@ func askSources(ctx context.Context, o *describeOptions, view *metadata.View, st
 			}
 		}
 	}
-	errs, err := eachCluster(o.env, view, names, func(_ int, c *cluster.Cluster) error {
+	replies, err := eachCluster(ctx, o, view, names, func(ctx context.Context, r respondent) ([]sourceAnswer, error) {
 		if o.offline {
-			return nil
+			return nil, nil
 		}
-		return askCluster(ctx, o.env, c, streams, docs)
+		return askCluster(ctx, r, streams)
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	for i, err := range errs {
-		if err != nil {
-			blame(docs, names[i], err)
+	for i, r := range replies {
+		for _, a := range r.answer {
+			docs[a.stream].Sources[a.source].take(a)
+		}
+		if r.err != nil {
+			blame(docs, names[i], r.err)
 		}
 	}
 	for _, d := range docs {
 		d.warnOfTwins(o.env.run.notices)
 	}
-	return present(errs), len(names), nil
+	return troubles(replies), len(names), nil
 }
 
 // blame puts a cluster's error to the sources that it has said nothing about.
@@ -162,53 +165,70 @@ func (d *StreamDoc) warnOfTwins(n *Notices) {
 				return slices.ContainsFunc(other.Partitions, func(o partitionDoc) bool { return o.Topic == p.Topic })
 			}
 			if at := slices.IndexFunc(one.Partitions, has); at >= 0 {
-				n.Warnf("%s: %s and %s are the same cluster (id %s), and %s would be read from both; consume refuses that",
+				n.WarnOncef("%s: %s and %s are the same cluster (id %s), and %s would be read from both; consume refuses that",
 					d.Name, one.Cluster, other.Cluster, one.clusterID, one.Partitions[at].Topic)
 			}
 		}
 	}
 }
 
-// askCluster fills in one cluster's part. Its error is the first trouble.
-func askCluster(ctx context.Context, env *Env, c *cluster.Cluster, streams []*metadata.Stream, docs []StreamDoc) error {
-	info, err := meet(ctx, env, c)
+// sourceAnswer is what a cluster says about one source of a stream.
+type sourceAnswer struct {
+	stream, source int // which one: indexes
+	clusterID      string
+	partitions     []partitionDoc
+	err            error // of the source as a whole
+	refused        bool
+}
+
+// askCluster asks a cluster about its sources. Its error is the first trouble.
+func askCluster(ctx context.Context, r respondent, streams []*metadata.Stream) (answers []sourceAnswer, err error) {
+	info, err := r.meet(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var first error
 	some := false
 	for s := range streams {
 		for j := range streams[s].Sources {
 			src := &streams[s].Sources[j]
-			if src.Cluster != c.Name() {
+			if src.Cluster != r.Name() {
 				continue
 			}
-			docs[s].Sources[j].clusterID = info.ClusterID
-			if err := docs[s].Sources[j].ask(ctx, c, src); first == nil {
+			a := sourceAnswer{stream: s, source: j, clusterID: info.ClusterID}
+			if err := a.ask(ctx, r.Cluster, src); first == nil {
 				first = err
 			}
-			some = some || gave(docs[s].Sources[j].Partitions)
+			some = some || gave(a.partitions)
+			answers = append(answers, a)
 		}
 	}
-	return lessen(first, some)
+	return answers, lessen(first, some)
 }
 
-// ask fills in what a cluster says about a source.
-func (d *sourceDoc) ask(ctx context.Context, c *cluster.Cluster, src *metadata.Source) error {
-	d.contacted = true
+func (a *sourceAnswer) ask(ctx context.Context, c *cluster.Cluster, src *metadata.Source) error {
 	topics, err := sourceTopics(ctx, c, src)
 	if len(topics) > 0 {
 		parts, perr := describePartitions(ctx, c, topics)
-		d.Partitions = parts
+		a.partitions = parts
 		if err == nil {
 			err = perr
 		}
 	}
-	if err != nil && !onPartition(d.Partitions, err) {
-		d.Error = errorOf(err)
+	if err != nil && !onPartition(a.partitions, err) {
+		a.err = err
 	}
-	d.refused = len(d.Partitions) == 0 && fault.KindOf(err) == fault.Auth
+	a.refused = len(a.partitions) == 0 && fault.KindOf(err) == fault.Auth
 	return err
+}
+
+// take fills in what a cluster says about the source.
+func (d *sourceDoc) take(a sourceAnswer) {
+	d.contacted, d.refused, d.clusterID, d.Error = true, a.refused, a.clusterID, errorOf(a.err)
+	d.Partitions = a.partitions
+	for i := range d.Partitions {
+		d.Partitions[i].Role = &d.Role
+	}
 }
 
 func onPartition(parts []partitionDoc, err error) bool {
@@ -289,7 +309,7 @@ func (d *streamsDoc) tables(wide bool) []output.Table {
 	}
 	for _, s := range d.Streams {
 		for _, src := range s.Sources {
-			row := output.Text(s.Name, src.Cluster, strings.Join(src.Topics, ","), src.Role)
+			row := append(output.Text(s.Name, src.Cluster, strings.Join(src.Topics, ",")), roleCell(src.Role))
 			if !d.offline {
 				row = append(row, output.Text(src.count(), number(src.total()))...)
 			}
@@ -341,6 +361,8 @@ func (d sourceDoc) firstError() *string {
 // oneStreamDoc is a stream, partition by partition.
 type oneStreamDoc struct {
 	StreamDoc
+	Error *string `json:"error"` // the metadata does not have the stream, any more
+
 	offline bool
 	count   int
 }
@@ -348,6 +370,12 @@ type oneStreamDoc struct {
 func (d *oneStreamDoc) asked() int { return d.count }
 
 func (d *oneStreamDoc) tables(wide bool) []output.Table {
+	if d.Error != nil {
+		return []output.Table{{
+			Columns: []output.Column{{Header: "STREAM"}, {Header: "ERROR"}},
+			Rows:    [][]output.Cell{{{Text: d.Name}, trouble(d.Error)}},
+		}}
+	}
 	head := (&streamsDoc{Streams: []StreamDoc{d.StreamDoc}, offline: d.offline}).tables(wide)
 	if d.offline {
 		return head

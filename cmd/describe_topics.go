@@ -40,10 +40,11 @@ type failedDoc struct {
 type topicsDoc struct {
 	Topics []topicDoc  `json:"topics"`
 	Failed []failedDoc `json:"failed"`
+	Error  *string     `json:"error"` // there is no such topic
 
-	detailed bool // with partitions one by one
-	count    int
-	lacking  error // no cluster that was reached has the topic
+	topic   string // empty: all; else with partitions one by one
+	count   int
+	lacking error // no cluster that was reached has the topic
 }
 
 func (d *topicsDoc) verdict() error { return d.lacking }
@@ -56,7 +57,7 @@ func describeTopics(ctx context.Context, o *describeOptions, view *metadata.View
 	}
 	names, err := clusterNames(view, args)
 	if err != nil {
-		return nil, nil, err
+		return lostCluster(args[0], "", err), nil, err
 	}
 	return askTopics(ctx, o, view, topicQuery{clusters: names})
 }
@@ -76,9 +77,14 @@ func describeTopic(ctx context.Context, o *describeOptions, view *metadata.View,
 	}
 	var err error
 	if q.clusters, err = clusterNames(view, args); err != nil {
-		return nil, nil, err
+		return lostCluster(args[0], q.topic, err), nil, err
 	}
 	return askTopics(ctx, o, view, q)
+}
+
+// lostCluster shows that the metadata does not have a cluster, any more.
+func lostCluster(name, topic string, err error) *topicsDoc {
+	return &topicsDoc{Failed: []failedDoc{{name, err.Error()}}, topic: topic}
 }
 
 // clusterNames are the clusters to ask: the one named, or all.
@@ -100,33 +106,32 @@ type topicQuery struct {
 }
 
 func askTopics(ctx context.Context, o *describeOptions, view *metadata.View, q topicQuery) (document, []error, error) {
-	found := make([][]topicDoc, len(q.clusters))
-	near := make([][]string, len(q.clusters))
-	errs, err := eachCluster(o.env, view, q.clusters, func(i int, c *cluster.Cluster) (err error) {
-		found[i], near[i], err = q.ask(ctx, o.env, c)
-		return err
-	})
+	replies, err := eachCluster(ctx, o, view, q.clusters, q.ask)
 	if err != nil {
 		return nil, nil, err
 	}
-	doc := &topicsDoc{detailed: q.topic != "", count: len(q.clusters)}
-	for i, err := range errs {
-		doc.Topics = append(doc.Topics, found[i]...)
-		if err != nil && len(found[i]) == 0 {
-			doc.Failed = append(doc.Failed, failedDoc{q.clusters[i], err.Error()})
+	doc := &topicsDoc{topic: q.topic, count: len(q.clusters)}
+	var near []string
+	for i, r := range replies {
+		doc.Topics = append(doc.Topics, r.answer.topics...)
+		near = append(near, r.answer.near...)
+		if r.err != nil && len(r.answer.topics) == 0 {
+			doc.Failed = append(doc.Failed, failedDoc{q.clusters[i], r.err.Error()})
 		}
 	}
-	failed := present(errs)
-	if q.topic == "" || len(doc.Topics) > 0 || len(failed) == len(errs) {
+	failed := troubles(replies)
+	if q.topic == "" || len(doc.Topics) > 0 || len(failed) == len(replies) {
 		return doc, failed, nil
 	}
-	lacking := notFound(q.topic, slices.Compact(slices.Sorted(slices.Values(slices.Concat(near...)))))
+	slices.Sort(near)
+	lacking := notFound(q.topic, slices.Compact(near))
+	doc.Error = errorOf(lacking)
 	if len(failed) == 0 {
-		return nil, nil, lacking
+		return doc, nil, lacking
 	}
 	var living []string
-	for i, err := range errs {
-		if err == nil {
+	for i, r := range replies {
+		if r.err == nil {
 			living = append(living, q.clusters[i])
 		}
 	}
@@ -137,42 +142,48 @@ func askTopics(ctx context.Context, o *describeOptions, view *metadata.View, q t
 	return doc, failed, nil
 }
 
+// topicsAnswer is what a cluster says about its topics.
+type topicsAnswer struct {
+	topics []topicDoc
+	near   []string // the names nearest to one that is not there
+}
+
 // ask looks the topics of one cluster up. A topic that is not there is no
 // error, but the names nearest to it are returned.
-func (q topicQuery) ask(ctx context.Context, env *Env, c *cluster.Cluster) (docs []topicDoc, near []string, err error) {
-	if _, err := meet(ctx, env, c); err != nil {
-		return nil, nil, err
+func (q topicQuery) ask(ctx context.Context, r respondent) (a topicsAnswer, err error) {
+	if _, err := r.meet(ctx); err != nil {
+		return a, err
 	}
 	var names []string
 	if q.topic != "" {
 		names = []string{q.topic}
 	}
-	topics, err := c.Topics(ctx, names...)
+	topics, err := r.Topics(ctx, names...)
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
 	var first error
 	some := false
 	for _, t := range topics {
 		if q.topic != "" && cluster.IsMissing(t.Err) {
-			near, _ = c.Nearest(ctx, q.topic)
-			return nil, near, nil
+			a.near, _ = r.Nearest(ctx, q.topic)
+			return a, nil
 		}
-		d := topicDoc{Cluster: c.Name(), Topic: t.Name, TopicID: optional(cluster.IDText(t.ID)), Internal: t.Internal || metadata.Internal(t.Name)}
+		d := topicDoc{Cluster: r.Name(), Topic: t.Name, TopicID: optional(cluster.IDText(t.ID)), Internal: t.Internal || metadata.Internal(t.Name)}
 		err := t.Err
 		if err == nil {
-			err = q.detail(ctx, c, t, &d)
+			err = q.detail(ctx, r.Cluster, t, &d)
 		} else {
-			err = c.Explain(err, t.Name)
+			err = r.Explain(err, t.Name)
 			d.Error = errorOf(err)
 		}
 		if first == nil {
 			first = err
 		}
 		some = some || gave(d.Partitions)
-		docs = append(docs, d)
+		a.topics = append(a.topics, d)
 	}
-	return docs, nil, lessen(first, some)
+	return a, lessen(first, some)
 }
 
 // detail fills in the partitions, and for a single topic its offsets and settings.
@@ -229,8 +240,15 @@ func (d *topicsDoc) tables(wide bool) []output.Table {
 		}
 		t.Rows = append(t.Rows, append(row, trouble(&f.Error)))
 	}
+	if d.Error != nil {
+		row := output.Text("-", d.topic, "-", "-")
+		if wide {
+			row = append(row, output.Text("-", "-")...)
+		}
+		t.Rows = append(t.Rows, append(row, trouble(d.Error)))
+	}
 	tables := []output.Table{t}
-	if d.detailed {
+	if d.topic != "" {
 		tables = append(tables, d.details(wide)...)
 	}
 	return tables
