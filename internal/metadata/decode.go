@@ -29,6 +29,7 @@ type decoder struct {
 	getenv   func(string) (string, bool)
 	now      time.Time
 	decoders []string
+	from     *reading // what reads files
 	err      error
 }
 

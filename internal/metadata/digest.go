@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// digest stands for the content of a file, or for the reason why it cannot be
-// read. No format verb shows it: a short password could be guessed from it.
+// digest stands for the content of a file. No format verb shows it: a short
+// password could be guessed from it.
 type digest struct {
-	sum    [sha256.Size]byte
-	absent bool // it cannot be read
+	sum [sha256.Size]byte
+	why string // why it cannot be read; empty if it can
 }
 
 func digestOf(content string, err error) digest {
 	if err != nil {
-		return digest{sum: sha256.Sum256([]byte(reason(err))), absent: true}
+		return digest{why: reason(err)}
 	}
 	return digest{sum: sha256.Sum256([]byte(content))}
 }

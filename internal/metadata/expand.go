@@ -43,13 +43,17 @@ func (d *decoder) expand(key string, n *node) string {
 	if !strings.Contains(shown, "$") {
 		shown = path
 	}
-	content, err := readBounded(path, maxValueFile)
+	content, err := d.from.readFile(path, maxValueFile)
 	if err != nil {
 		d.failAt(n, "%s: cannot read %s: %s", key, shown, reason(err))
 		return ""
 	}
-	content = strings.TrimSuffix(content, "\n")
-	return strings.TrimSuffix(content, "\r")
+	return dropNewline(content)
+}
+
+// dropNewline drops one newline at the end.
+func dropNewline(s string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
 }
 
 // filePath takes the path out of file:PATH or file:///PATH.

@@ -15,48 +15,103 @@ const httpTimeout = 5 * time.Second
 // userAgent is what servers are told about who asks.
 const userAgent = "kcm"
 
-// readAddress reads an http or https source. User-info in the address is sent
-// as basic authentication, and only to the host that it was meant for.
-func readAddress(ctx context.Context, source string, given *http.Client) ([]document, error) {
+// answer is what an address gave last.
+type answer struct {
+	data           []byte
+	etag, modified string // as the server said; empty: it did not
+	err            error  // why the last request was in vain; data is of an earlier one
+}
+
+// readAddress reads an http or https source.
+func readAddress(ctx context.Context, source string, opt Options) ([]document, error) {
+	got, known := opt.from.answer(source)
+	if !known {
+		got = ask(ctx, source, opt, answer{})
+		opt.from.keep(source, got)
+	}
+	if got.err != nil {
+		return nil, got.err
+	}
+	return []document{{name: displayName(source), remote: true, data: got.data}}, nil
+}
+
+// ask sends one request; last is what is known of the address, and comes back
+// if the server says that nothing changed.
+func ask(ctx context.Context, source string, opt Options, last answer) answer {
+	name := displayName(source)
+	failed := func(err error) answer {
+		last.err = err
+		return last
+	}
+	req, first, err := request(ctx, source, opt, last)
+	if err != nil {
+		return failed(err)
+	}
+	resp, err := httpClient(opt.HTTP, first).Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return failed(fmt.Errorf("metadata source %s: %w", name, context.Cause(ctx)))
+		}
+		return failed(httpFault(name, first.Host, err))
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusOK:
+	case resp.StatusCode == http.StatusNotModified && last.data != nil:
+		last.err = nil
+		return last
+	case resp.StatusCode >= http.StatusInternalServerError:
+		return failed(unreachable(name, status(resp)))
+	default:
+		return failed(unreadable(name, errors.New(status(resp))))
+	}
+	data, err := readAll(resp.Body, maxSource)
+	if err != nil {
+		if ctx.Err() != nil {
+			return failed(fmt.Errorf("metadata source %s: %w", name, context.Cause(ctx)))
+		}
+		return failed(httpFault(name, resp.Request.URL.Host, err))
+	}
+	return answer{data: data, etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")}
+}
+
+func status(resp *http.Response) string {
+	return fmt.Sprintf("the server answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+}
+
+// request makes the request for a source. User-info in the address is sent as
+// basic authentication, else the token; both only to the host that they are
+// meant for.
+func request(ctx context.Context, source string, opt Options, last answer) (*http.Request, *url.URL, error) {
 	name := displayName(source)
 	u, err := url.Parse(source)
 	if err != nil || u.Host == "" {
-		return nil, unreadable(name, errors.New("this is no address"))
+		return nil, nil, unreadable(name, errors.New("this is no address"))
 	}
 	user := u.User
 	u.User = nil
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
-		return nil, unreadable(name, errors.New("this is no address"))
+		return nil, nil, unreadable(name, errors.New("this is no address"))
 	}
 	req.Header.Set("User-Agent", userAgent)
+	switch {
+	case last.data == nil:
+	case last.etag != "":
+		req.Header.Set("If-None-Match", last.etag)
+	case last.modified != "":
+		req.Header.Set("If-Modified-Since", last.modified)
+	}
 	if user != nil {
 		password, _ := user.Password()
 		req.SetBasicAuth(user.Username(), password)
+		return req, u, nil
 	}
-	resp, err := httpClient(given, u).Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("metadata source %s: %w", name, context.Cause(ctx))
-		}
-		return nil, httpFault(name, u.Host, err)
+	t, err := bearer(name, opt.Getenv)
+	if t != "" {
+		req.Header.Set("Authorization", "Bearer "+t)
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		answer := fmt.Errorf("the server answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-		if resp.StatusCode >= http.StatusInternalServerError {
-			return nil, unreachable(name, answer.Error())
-		}
-		return nil, unreadable(name, answer)
-	}
-	data, err := readAll(resp.Body, maxSource)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("metadata source %s: %w", name, context.Cause(ctx))
-		}
-		return nil, httpFault(name, resp.Request.URL.Host, err)
-	}
-	return []document{{name: name, remote: true, data: data}}, nil
+	return req, u, err
 }
 
 // httpClient returns a client that gives up in time and sends credentials to no

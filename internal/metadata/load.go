@@ -17,6 +17,8 @@ type Options struct {
 	Now      time.Time                   // the moment that durations in specs count from
 	HTTP     *http.Client                // nil: one of Load's own; redirects are checked in any case
 	Decoders []string                    // the names that key: and value: may have; nil: those of kcm
+
+	from *reading // a Watcher's
 }
 
 // Load reads the sources and merges them into one view. A source is a file, a
@@ -73,7 +75,7 @@ func decoderSynonyms() []string {
 
 // read decodes one text and everything in it into m.
 func (opt Options) read(doc document, m *merger) error {
-	d := decoder{doc: doc, getenv: opt.Getenv, now: opt.Now, decoders: opt.Decoders}
+	d := decoder{doc: doc, getenv: opt.Getenv, now: opt.Now, decoders: opt.Decoders, from: opt.from}
 	nodes, perr := parseYAML(doc.name, doc.data)
 	if perr != nil {
 		d.fail(d.place(perr.line, perr.col), "%s", perr.message)

@@ -3,11 +3,8 @@ package metadata
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -48,18 +45,21 @@ func readSource(ctx context.Context, source string, opt Options) ([]document, er
 	case source == stdinName:
 		return readStdin(opt)
 	case isAddress(source):
-		return readAddress(ctx, source, opt.HTTP)
+		return readAddress(ctx, source, opt)
 	case strings.Contains(source, "://"):
 		return nil, unreadable(displayName(source), errors.New("only http and https addresses can be read"))
 	}
-	info, err := os.Stat(source)
+	if text, ok := opt.from.remembered(absolute(source)); ok {
+		return []document{{name: source, dir: filepath.Dir(source), data: []byte(text)}}, nil
+	}
+	info, err := opt.from.stat(source)
 	if err != nil {
 		return nil, unreadable(source, err)
 	}
 	if info.IsDir() {
-		return readDir(source)
+		return readDir(source, opt.from)
 	}
-	doc, err := readDocument(source)
+	doc, err := readDocument(source, opt.from)
 	return []document{doc}, err
 }
 
@@ -68,6 +68,9 @@ func unreadable(name string, err error) error {
 }
 
 func readStdin(opt Options) ([]document, error) {
+	if text, ok := opt.from.remembered(stdinName); ok {
+		return []document{{name: "<stdin>", data: []byte(text)}}, nil
+	}
 	if opt.Stdin == nil {
 		return nil, unreadable(displayName(stdinName), errors.New("there is none"))
 	}
@@ -75,33 +78,30 @@ func readStdin(opt Options) ([]document, error) {
 	if err != nil {
 		return nil, unreadable(displayName(stdinName), err)
 	}
+	opt.from.remember(stdinName, string(data))
 	return []document{{name: "<stdin>", data: data}}, nil
 }
 
-func readDocument(path string) (document, error) {
-	content, err := readBounded(path, maxSource)
+func readDocument(path string, from *reading) (document, error) {
+	content, err := from.readFile(path, maxSource)
 	if err != nil {
 		return document{}, unreadable(path, err)
 	}
 	return document{name: path, dir: filepath.Dir(path), data: []byte(content)}, nil
 }
 
-// readDir reads a directory's YAML files, sorted by name. Hidden files are left
-// out: editors keep theirs there, and the kubelet its links.
-func readDir(dir string) ([]document, error) {
-	entries, err := os.ReadDir(dir)
+// readDir reads a directory's YAML files, sorted by name.
+func readDir(dir string, from *reading) ([]document, error) {
+	names, err := fileNames(dir, sourceFile)
 	if err != nil {
 		return nil, unreadable(dir, err)
 	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return !isYAML(e.Name()) || strings.HasPrefix(e.Name(), ".")
-	})
-	if len(entries) == 0 {
+	if len(names) == 0 {
 		return nil, unreadable(dir, errors.New("no *.yaml or *.yml file in this directory"))
 	}
 	var docs []document
-	for _, e := range entries {
-		doc, err := readDocument(filepath.Join(dir, e.Name()))
+	for _, name := range names {
+		doc, err := readDocument(filepath.Join(dir, name), from)
 		if err != nil {
 			return nil, err
 		}
