@@ -40,6 +40,12 @@ type consumeFlags struct {
 	null        string
 	delimiter   string
 	onGap       string
+	onRecreate  string
+	onRemove    string
+	drain       time.Duration
+	retain      time.Duration
+	refresh     time.Duration
+	failures    int
 	maxBatch    string
 	progress    string
 }
@@ -64,6 +70,7 @@ type consumeOptions struct {
 	decode    codec.Choice
 	onDecode  string
 	onGap     source.GapPolicy
+	changes   changeOptions
 	maxBatch  int64
 	started   time.Time
 }
@@ -90,6 +97,11 @@ and prints them. It follows them until it is stopped, from the moment it began,
 unless -e, -n or a spec such as 10:20 give the run an end; then it begins at the
 start. A STREAM may also be CLUSTER/TOPIC.
 
+While it runs it follows the metadata: clusters, topics and partitions come and
+go without a restart, each told on stderr. What is removed is read to its end
+first, and read on where it stopped if it comes back. With -e what is read is
+fixed at the start.
+
 Records go to stdout, everything else to stderr. The order within a partition is
 kept.`,
 		Example: `  kcm consume orders                     follow a stream
@@ -112,6 +124,7 @@ kept.`,
 		"format":          oneOfWords(output.FormatJSON, output.FormatText, output.FormatRaw, output.FormatKcatJSON),
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
+		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
 		"progress": oneOfWords("auto", "json", "off"),
 	})
 	return cmd
@@ -140,6 +153,12 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.StringVar(&f.null, "null", "", "what stands for null in text, raw and templates: `TEXT`")
 	fs.StringVar(&f.delimiter, "delimiter", `\n`, "what ends a record in text, raw and templates: `TEXT`")
 	fs.StringVar(&f.onGap, "on-gap", "skip", "when the log's start has passed the position: `skip`, stop or fail")
+	fs.StringVar(&f.onRecreate, "on-recreate", "start", "when a topic was deleted and made again: read it from its `start`, stop or fail")
+	fs.StringVar(&f.onRemove, "on-remove", "drain", "what the metadata no longer has: `drain` reads it to its end, stop leaves it")
+	fs.DurationVar(&f.drain, "drain-timeout", 0, "how long draining may take; 0 is 30s, 90s with read_committed: `TIME`")
+	fs.DurationVar(&f.retain, "retain", 24*time.Hour, "how long positions of what was removed are kept: `TIME`")
+	fs.DurationVar(&f.refresh, "refresh", metadata.DefaultRefresh, "how often metadata and topics are looked at without news: `TIME`")
+	fs.IntVar(&f.failures, "max-refresh-failures", 0, "end the run when the metadata is bad `N` times in a row; 0 is never")
 	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
 	fs.StringVar(&f.progress, "progress", "auto", "what is told on stderr: `auto`, json or off")
 }
@@ -157,6 +176,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return oneOf("--on-decode-error", f.onDecode, "raw", "skip", "fail") },
 		func() error { return oneOf("--on-gap", f.onGap, "skip", "stop", "fail") },
 		func() error { return oneOf("--progress", f.progress, "auto", "json", "off") },
+		func() error { return o.setChanges(cmd, f) },
 		func() error { return o.setNarrow(f) },
 		func() error { return o.setBounds(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
@@ -254,24 +274,32 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 
 // runConsume reads until the end, the limit or a signal.
 func runConsume(ctx context.Context, o *consumeOptions) error {
-	view, err := loadView(ctx, o.env)
+	in, err := findInputs(o.env)
+	if err != nil {
+		return err
+	}
+	watching := in.watch(ctx, o.env, watchOptions{refresh: o.changes.refresh, maxFailures: o.changes.failures})
+	view, err := watching.load(ctx)
 	if err != nil {
 		return o.ending(ctx, source.Stats{}, err)
 	}
-	wants, err := o.wants(view)
+	p := &planner{o: o, waits: watching.changes() && !o.bounded}
+	opts, err := p.options(view)
 	if err != nil {
 		return err
 	}
-	opts, stop, err := o.sourceOptions(view, wants)
-	if err != nil {
-		return err
-	}
-	defer stop()
+	defer p.close()
 	if o.limit == 0 {
 		return nil
 	}
-	watched, done := whileRead(ctx, o.env.Stdout)
+	ended, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	watched, done := whileRead(ended, o.env.Stdout)
 	defer done()
+	if watching.changes() {
+		stop := p.follow(watched, watching, &opts, end)
+		defer stop()
+	}
 	stats, err := source.Run(watched, opts)
 	return o.ending(ctx, stats, err)
 }

@@ -1,15 +1,12 @@
 package cmd
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/settings"
-	"github.com/kcm-cli/kcm/internal/source"
 	"github.com/kcm-cli/kcm/internal/spec"
 )
 
@@ -24,38 +21,6 @@ func (o *consumeOptions) setNarrow(f consumeFlags) (err error) {
 	o.narrow.clusters, o.narrow.topics = f.clusters, f.topics
 	o.narrow.partitions, err = spec.ParsePartitions(f.partitions)
 	return err
-}
-
-// wants are what the selected streams take from the selected clusters.
-func (o *consumeOptions) wants(view *metadata.View) ([]source.Want, error) {
-	for _, c := range slices.Concat(o.narrow.clusters, o.offsets.Clusters()) {
-		if view.Cluster(c) == nil {
-			return nil, unknownCluster(view, c)
-		}
-	}
-	sel, err := view.Select(o.words, o.regex, o.all)
-	if err != nil {
-		return nil, err
-	}
-	if err := sel.Err(); err != nil {
-		return nil, err
-	}
-	var wants []source.Want
-	for _, s := range sel.Streams {
-		for i := range s.Sources {
-			if src := &s.Sources[i]; o.reads(src) && o.narrow.takes(src) {
-				wants = append(wants, source.Want{Stream: s, Source: src, Committed: o.commits(src)})
-			}
-		}
-	}
-	if err := o.narrow.check(sel.Streams); err != nil {
-		return nil, err
-	}
-	if len(wants) == 0 {
-		return nil, fault.New(fault.Usage, "nothing to read: no selected stream has an active source on %s", o.narrow.where()).
-			WithHint("kcm describe shows what the streams are made of")
-	}
-	return wants, o.checkSpecs(wants)
 }
 
 func unknownCluster(view *metadata.View, name string) error {
@@ -129,86 +94,6 @@ func (o *consumeOptions) commits(s *metadata.Source) bool {
 	default:
 		return s.Isolation == metadata.ReadCommitted
 	}
-}
-
-// sourceOptions puts everything together for the engine; stop closes what was
-// made for it.
-func (o *consumeOptions) sourceOptions(view *metadata.View, wants []source.Want) (source.Options, func(), error) {
-	clusters := map[string]*cluster.Cluster{}
-	stop := func() {
-		for _, c := range clusters {
-			c.Close()
-		}
-	}
-	for _, w := range wants {
-		name := w.Source.Cluster
-		if clusters[name] != nil {
-			continue
-		}
-		c, err := connect(o.env, view.Cluster(name))
-		if err != nil {
-			stop()
-			return source.Options{}, nil, err
-		}
-		clusters[name] = c
-	}
-	for i, w := range wants {
-		if o.isolation == isolationUnsaid && w.Source.Isolation == "" {
-			wants[i].Committed = clusters[w.Source.Cluster].Tuning().Isolation == string(metadata.ReadCommitted)
-		}
-	}
-	sink, err := newConsumeSink(o, wants)
-	if err != nil {
-		stop()
-		return source.Options{}, nil, err
-	}
-	opts := source.Options{
-		Wants: wants, Clusters: clusters,
-		Partitions: o.narrow.partitions, Offsets: o.offsets, Start: o.start, Exit: o.exit, Bounded: o.bounded, Limit: o.limit,
-		WaitTopics: o.wait || (!o.bounded && !view.AdHoc), FailFast: o.failFast, OnGap: o.onGap, GiveUp: o.env.run.globals.giveUp,
-		MaxBatch: o.maxBatch, Started: o.started, Sink: sink, Event: o.event,
-	}
-	if o.format.Needs().Sequence {
-		opts.Workers = 1
-	}
-	if len(o.narrow.topics) > 0 {
-		opts.Topic = func(t string) bool { return slices.Contains(o.narrow.topics, t) }
-	}
-	return opts, stop, nil
-}
-
-// event shows what the engine tells.
-func (o *consumeOptions) event(ev source.Event) {
-	n := o.env.run.notices
-	if ev.Kind == source.Begun && !o.bounded && o.limit < 0 && !o.env.StdoutTerminal {
-		n.Notef("following; -e stops at the end")
-		return
-	}
-	if ev.Depth > n.Verbosity() {
-		return
-	}
-	if n.JSON() {
-		fields := []Field{{"cluster", ev.Split.Cluster}}
-		if ev.Split.Topic != "" {
-			fields = append(fields, Field{"topic", ev.Split.Topic}, Field{"partition", ev.Split.Partition})
-		}
-		n.Event(string(ev.Kind), ev.Text, append(fields, Field{"message", ev.Text})...)
-		return
-	}
-	switch ev.Kind {
-	case source.Note, source.Back:
-		n.Notef("%s", ev.Text)
-	default:
-		n.tellf("%s", ev.Text)
-	}
-	if ev.Hint != "" {
-		n.tellf("hint: %s", ev.Hint)
-	}
-}
-
-// tellf tells what must be known even with -q, in the form of an error.
-func (n *Notices) tellf(format string, args ...any) {
-	n.line("error", fmt.Sprintf(format, args...))
 }
 
 // useColor reports whether what goes to stdout is coloured.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/output"
@@ -16,7 +17,8 @@ type consumeSink struct {
 	out      *output.Stdout
 	format   output.Format
 	needs    output.Needs
-	choices  map[string]codec.Choice // of decoders, by stream
+	choices  atomic.Pointer[map[string]codec.Choice] // of decoders, by stream; replaced, never changed
+	decode   codec.Choice                            // the command's own
 	onDecode string
 	// decodesKey and decodesValue say what is decoded at all.
 	decodesKey, decodesValue bool
@@ -28,10 +30,10 @@ type consumeSink struct {
 // maxKeptBuffer is the size up to which an output buffer is used again.
 const maxKeptBuffer = 8 << 20
 
-func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error) {
+func newConsumeSink(o *consumeOptions) *consumeSink {
 	s := &consumeSink{
 		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
-		choices: map[string]codec.Choice{}, onDecode: o.onDecode, limit: -1,
+		decode: o.decode, onDecode: o.onDecode, limit: -1,
 	}
 	// What is not shown is decoded as well where it decides about the record.
 	s.decodesKey = s.needs.Key || o.onDecode != "raw"
@@ -40,8 +42,15 @@ func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error
 	if s.needs.Sequence {
 		s.limit = o.limit
 	}
+	return s
+}
+
+// setStreams makes the decoders of streams known. It may be called again while
+// records are formatted.
+func (s *consumeSink) setStreams(wants []source.Want) error {
+	choices := map[string]codec.Choice{}
 	for _, w := range wants {
-		choice := o.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value})
+		choice := s.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value})
 		if s.needs.StoredBytes {
 			choice = choice.Or(codec.Choice{Key: "raw", Value: "raw"})
 		}
@@ -52,11 +61,23 @@ func newConsumeSink(o *consumeOptions, wants []source.Want) (*consumeSink, error
 			choice.Value = codec.Auto
 		}
 		if _, err := choice.Pair(); err != nil {
-			return nil, err
+			return err
 		}
-		s.choices[w.Stream.Name] = choice
+		name := w.Stream.Name
+		if w.Stream.ByTopic {
+			name = byTopic
+		}
+		choices[name] = choice
 	}
-	return s, nil
+	if old := s.choices.Load(); old != nil { // streams that have left are still on their way out
+		for name, choice := range *old {
+			if _, there := choices[name]; !there {
+				choices[name] = choice
+			}
+		}
+	}
+	s.choices.Store(&choices)
+	return nil
 }
 
 // Worker implements source.Sink.
@@ -98,7 +119,8 @@ func (s *consumeSink) flush() error {
 // consumeWorker formats chunks. It belongs to one goroutine.
 type consumeWorker struct {
 	s        *consumeSink
-	decoders map[string]codec.Pair // by stream
+	choices  *map[string]codec.Choice // that decoders are made of
+	decoders map[string]codec.Pair    // by stream
 	scratch  []byte
 	left     int64 // records that may still be numbered; negative is no limit
 }
@@ -145,6 +167,10 @@ type preparation struct {
 }
 
 func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
+	if now := w.s.choices.Load(); w.choices != now {
+		w.choices = now
+		clear(w.decoders)
+	}
 	buf, _ := w.s.buffers.Get().(*[]byte)
 	*buf = (*buf)[:0]
 	p := &preparation{w: w, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
@@ -155,26 +181,27 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	return p
 }
 
-// pair returns a stream's decoders, made when first needed. Streams named after
-// a topic of a pattern are not known beforehand and have those of the pattern.
+// pair returns a stream's decoders, made when first needed.
 func (w *consumeWorker) pair(stream string) codec.Pair {
 	pair, ok := w.decoders[stream]
 	if !ok {
-		pair, _ = w.s.choice(stream).Pair() // it has been made before
+		pair, _ = choiceOf(*w.choices, stream).Pair() // it has been made before
 		w.decoders[stream] = pair
 	}
 	return pair
 }
 
-func (s *consumeSink) choice(stream string) codec.Choice {
-	if c, ok := s.choices[stream]; ok {
+// choiceOf returns a stream's decoders. Streams named after a topic of a pattern
+// are not known beforehand and have those of the command line.
+func choiceOf(choices map[string]codec.Choice, stream string) codec.Choice {
+	if c, ok := choices[stream]; ok {
 		return c
 	}
-	for _, c := range s.choices {
-		return c
-	}
-	return codec.Choice{}
+	return choices[byTopic]
 }
+
+// byTopic stands among the choices for streams named after their topics.
+const byTopic = ""
 
 // take formats one record for one stream.
 func (p *preparation) take(r *record.Record, stream int) bool {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // settled runs consume's flags up to its options.
@@ -32,6 +33,7 @@ func settled(t *testing.T, w world, args ...string) (*consumeOptions, error) {
 	f.format, _ = fs.GetString("format")
 	f.json, _ = fs.GetBool("json")
 	f.onDecode, f.onGap, f.maxBatch, f.progress, f.delimiter = "raw", "skip", "1MiB", "auto", "\n"
+	f.onRecreate, f.onRemove, f.refresh = "start", "drain", time.Minute
 	return newConsumeOptions(env, cmd, f, fs.Args())
 }
 

@@ -12,9 +12,8 @@ const (
 // released, over all Fetchers that share it. A batch larger than what was asked
 // for may take it above its total for a while.
 type Budget struct {
-	total int64
-
 	mu      sync.Mutex
+	total   int64
 	used    int64
 	lanes   int
 	waiting map[chan<- struct{}]struct{}
@@ -26,7 +25,18 @@ func NewBudget(total int64) *Budget {
 }
 
 // Total returns the size of the budget.
-func (b *Budget) Total() int64 { return b.total }
+func (b *Budget) Total() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.total
+}
+
+// Grow makes the budget n bytes larger, or smaller when n is negative.
+func (b *Budget) Grow(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.total = max(b.total+n, 1<<20)
+}
 
 // Used returns how many bytes are reserved or not released.
 func (b *Budget) Used() int64 {

@@ -8,7 +8,6 @@ import (
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/fetch"
-	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/spec"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -36,23 +35,27 @@ func (r *reader) start(ctx context.Context, fresh []*split) (missing []error, er
 		return nil, nil
 	}
 	f, err := r.ask(ctx, fresh)
+	if err == nil {
+		err = ctx.Err() // what was asked then says nothing
+	}
 	if err != nil {
 		return nil, err
 	}
 	var lacks []lacking
+	var begun []*delivery
 	for _, s := range fresh {
-		err := f.trouble(s)
-		if err != nil && fault.KindOf(err) != fault.Auth {
-			lacks = lack(lacks, s, err)
-			continue
-		}
-		r.settled[s.key()] = true
-		if err != nil {
+		switch err := f.trouble(s); {
+		case err == nil:
+			r.begin(s, f)
+			begun = append(begun, s.deliveries...)
+		case fault.KindOf(err) == fault.Auth:
+			r.refuse(s)
 			r.fail(err)
-			continue
+		default:
+			lacks = lack(lacks, s, err)
 		}
-		r.begin(ctx, s, f)
 	}
+	r.tellAdded(begun)
 	return r.waitsFor(lacks), nil
 }
 
@@ -69,9 +72,6 @@ func (r *reader) ask(ctx context.Context, splits []*split) (facts, error) {
 			f.times = append(f.times, append(rg.command.Times(), rg.source.Times()...)...)
 			groups = append(groups, append(rg.command.Groups(), rg.source.Groups()...)...)
 		}
-	}
-	if r.lates || r.again {
-		f.times = append(f.times, r.e.Started.UnixMilli())
 	}
 	slices.Sort(f.times)
 	f.times = slices.Compact(f.times)
@@ -123,11 +123,18 @@ func (f facts) trouble(s *split) error {
 	return nil
 }
 
+// refuse notes that a split may not be read, so that it is not tried again.
+func (r *reader) refuse(s *split) {
+	for _, w := range s.wants {
+		r.live[place{w.key(), s.Topic, s.Partition}] = &delivery{want: w.key(), split: s, state: failed}
+	}
+}
+
 // ranges are the two that bind a delivery: the command's with the source's
 // start where the command has none, and the source's own for its stop.
 type ranges struct{ command, source spec.Range }
 
-func (r *reader) ranges(s *split, w Want) ranges {
+func (r *reader) ranges(s *split, w *wanted) ranges {
 	var rg ranges
 	rg.command, _ = r.e.Offsets.For(s.Split)
 	if w.Source.Stop != nil {
@@ -136,51 +143,83 @@ func (r *reader) ranges(s *split, w Want) ranges {
 	if !rg.command.Start.Given() && w.Source.Start != nil && !r.e.Offsets.Given() {
 		rg.command.Start = w.Source.Start.Bound
 	}
-	rg.command = rg.command.OrElse(spec.Range{Start: r.e.Start})
-	switch {
-	case !s.fromEnd(rg.command.Start):
-	case s.appeared:
+	o := r.originOf(w, s.place(w))
+	if o == named && !rg.command.Start.Given() { // a topic takes the place of another: all of it
 		rg.command.Start = spec.Bound{Kind: spec.Start}
-	case (r.lates || r.again) && !r.e.Exit:
+	}
+	rg.command = rg.command.OrElse(spec.Range{Start: r.e.Start})
+	switch start := rg.command.Start; {
+	case start.Kind != spec.End || start.N != 0:
+	case o == appeared:
+		rg.command.Start = spec.Bound{Kind: spec.Start}
+	case (r.lates || o != initial) && !r.e.Exit:
 		rg.command.Start = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
 	}
 	return rg
 }
 
-func (s *split) fromEnd(b spec.Bound) bool { return b.Kind == spec.End && b.N == 0 }
+func (s *split) place(w *wanted) place { return place{w.key(), s.Topic, s.Partition} }
 
 // begin resolves a split's bounds, tells what is not quite as asked, and starts
 // reading, waiting or nothing.
-func (r *reader) begin(ctx context.Context, s *split, f facts) {
+func (r *reader) begin(s *split, f facts) {
 	waits := false
 	for _, w := range s.wants {
 		d, ahead := r.delivery(s, w, f)
 		s.deliveries = append(s.deliveries, d)
 		waits = waits || ahead
+		r.live[s.place(w)] = d
+		delete(r.origins, s.place(w))
 	}
-	from := s.bound()
-	r.detail(2, "%s: from %d %s", s, from, s.untilText())
+	from, until := s.bound(), s.end()
+	r.detail(2, "%s: from %d %s", s, from, untilText(until))
 	r.e.account(r.name, func(st *ClusterStats) { st.Splits++ })
-	if from >= s.until {
-		r.mu.Lock()
+	r.mu.Lock()
+	if from < until {
+		r.open++
+	} else {
 		r.unread[s.Topic]++
-		r.mu.Unlock()
+	}
+	r.mu.Unlock()
+	if from >= until {
+		for _, d := range s.deliveries {
+			d.state, d.done = ended, true
+		}
 		return
 	}
-	r.mu.Lock()
-	r.open++
-	r.mu.Unlock()
-	s.feed = r.feed(ctx, s.committed)
+	s.feed = r.feed(r.ctx, s.committed, s.id)
 	if waits {
 		r.waiting = append(r.waiting, s)
 		return
 	}
-	s.feed.add(s, from)
+	s.feed.add(s, r.entry(s, from))
+}
+
+// entry is where to begin to fetch: if all of a split's deliveries were read
+// before, with what is known of that place.
+func (r *reader) entry(s *split, from int64) fetch.Position {
+	at := fetch.Position{Offset: from, Epoch: -1}
+	for _, w := range s.wants {
+		l := r.leftover(w.key(), s.Topic, s.Partition)
+		if kept, ok := r.e.kept.find(l); ok && kept.Offset == from {
+			at = kept
+		}
+		r.e.kept.drop(l)
+	}
+	return at
+}
+
+func (r *reader) leftover(want, topic string, partition int32) leftover {
+	id := r.id
+	if id == "" {
+		id = "/" + r.name
+	}
+	return leftover{id, topic, partition, want}
 }
 
 // delivery resolves what one stream wants of a split; ahead says that its start
 // lies beyond the end of the log.
-func (r *reader) delivery(s *split, w Want, f facts) (d delivery, ahead bool) {
+func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool) {
 	offsets := f.offsets[s.at()]
 	sf := spec.Facts{
 		Start: offsets[pointStart].Offset, End: offsets[pointEnd].Offset,
@@ -201,14 +240,36 @@ func (r *reader) delivery(s *split, w Want, f facts) (d delivery, ahead bool) {
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
 	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
-	d = delivery{from: b.From, until: min(b.Until, stop.Until), window: window(rg)}
+	d = &delivery{want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, until: min(b.Until, stop.Until), window: window(rg), ends: -1}
 	if r.e.Exit {
 		d.until = min(d.until, sf.End)
+	}
+	d.wish = d.until
+	d.origin, d.how = r.originOf(w, s.place(w)), startText(rg.command.Start, r.e.Started)
+	if back := r.comeback(s, w); back != nil {
+		d.from, d.origin, d.how = *back, returned, "where it was left"
+		if *back < 0 {
+			d.from, d.how = sf.Start, "its start"
+			r.madeAnew(s, d)
+		}
+		return d, false
 	}
 	for _, n := range b.Notes {
 		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: r.depthOf(n)})
 	}
 	return d, b.Waits && d.from < d.until
+}
+
+// madeAnew deals with a topic that is another one than when it left.
+func (r *reader) madeAnew(s *split, d *delivery) {
+	err := r.recreated(s, "while it was not read")
+	if end, ok := errors.AsType[endRun](err); ok {
+		r.e.stop(end.error)
+	}
+	if err != nil {
+		d.until = d.from
+		r.fail(err)
+	}
 }
 
 // always is the window that holds every record.
@@ -224,40 +285,40 @@ func window(rg ranges) spec.Window {
 	return w
 }
 
+// comeback returns where a split that was read before is read on: nil if it was
+// not, and a negative number if its topic has been made anew since.
+func (r *reader) comeback(s *split, w *wanted) *int64 {
+	kept, ok := r.e.kept.find(r.leftover(w.key(), s.Topic, s.Partition))
+	switch {
+	case !ok:
+		return nil
+	case kept.TopicID != [16]byte{} && s.topic.ID != [16]byte{} && kept.TopicID != s.topic.ID:
+		return new(int64(-1))
+	default:
+		return &kept.Offset
+	}
+}
+
 // admit starts the splits whose logs have grown up to their start.
 func (r *reader) admit(ctx context.Context) {
 	if len(r.waiting) == 0 {
 		return
 	}
+	ctx, done := r.calling(ctx)
+	defer done()
 	f, err := r.ask(ctx, r.waiting)
 	if err != nil {
 		return
 	}
 	r.waiting = slices.DeleteFunc(r.waiting, func(s *split) bool {
-		if f.trouble(s) != nil || f.offsets[s.at()][pointEnd].Offset < s.next {
+		from := s.read.Load()
+		if f.trouble(s) != nil || f.offsets[s.at()][pointEnd].Offset < from {
 			return false
 		}
-		s.feed.add(s, s.next)
+		s.feed.add(s, fetch.Position{Offset: from, Epoch: -1})
 		return true
 	})
 }
-
-func (s *split) at() cluster.TopicPartition {
-	return cluster.TopicPartition{Topic: s.Topic, Partition: s.Partition}
-}
-
-func newSplit(clusterName string, key splitKey, wants []Want) *split {
-	s := &split{
-		Split: record.Split{Cluster: clusterName, Topic: key.topic, Partition: key.partition},
-		id:    fetch.Partition{Topic: key.topic, ID: key.partition}, committed: key.committed, wants: wants,
-	}
-	for _, w := range wants {
-		s.streams = append(s.streams, w.Stream.NameFor(key.topic))
-	}
-	return s
-}
-
-func (s *split) key() splitKey { return splitKey{s.Topic, s.Partition, s.committed} }
 
 // manyNotes is after how many notes on a cluster's splits the rest is told to
 // those only who asked for details: a topic may have thousands of partitions.

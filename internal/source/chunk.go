@@ -3,7 +3,6 @@ package source
 import (
 	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/record"
-	"github.com/kcm-cli/kcm/internal/spec"
 )
 
 // chunkBytes is the size at which a fetch answer is cut: small enough to keep
@@ -21,20 +20,12 @@ type Chunk struct {
 	first    int64 // position before the chunk
 	next     int64 // position behind the chunk
 	split    *split
-	err      error // ends the split once everything before it is written
+	spans    []span // by Streams
+	rewinds  bool   // next may lie before what has been written: the log was truncated
+	err      error  // ends the split once everything before it is written
 	maxBatch int64
 	decoder  *batch.Decoder // of the goroutine that prepares it
 	release  func()
-}
-
-// delivery is how one stream takes a split.
-type delivery struct {
-	from, until int64 // from ≤ offset < until; spec.Open is no end
-	window      spec.Window
-}
-
-func (d *delivery) wants(r *record.Record) bool {
-	return r.Offset >= d.from && r.Offset < d.until && d.window.Holds(r.Timestamp)
 }
 
 // First is the position before the chunk: no wanted record lies below it.
@@ -64,14 +55,14 @@ func (c *Chunk) Records(yield func(r *record.Record, stream int) bool) error {
 }
 
 func (c *Chunk) walk(b *batch.Batch, rec *record.Record, yield func(*record.Record, int) bool) (bool, error) {
-	deliveries := c.split.deliveries
+	spans := c.spans
 	w := b.Records()
 	for w.Next(rec) {
 		if rec.Offset < c.first { // deleted, or delivered before
 			continue
 		}
-		for i := range deliveries {
-			if deliveries[i].wants(rec) && !yield(rec, i) {
+		for i := range spans {
+			if spans[i].wants(rec) && !yield(rec, i) {
 				return false, nil
 			}
 		}

@@ -40,10 +40,10 @@ func (r *reader) tellFound(t cluster.Topic, fresh []*split) {
 	}
 }
 
-// untilText says where the split ends.
-func (s *split) untilText() string {
-	if s.until == spec.Open {
+// untilText says where a split ends.
+func untilText(until int64) string {
+	if until == spec.Open {
 		return "on"
 	}
-	return "to " + strconv.FormatInt(s.until, 10)
+	return "to " + strconv.FormatInt(until, 10)
 }

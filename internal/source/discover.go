@@ -21,50 +21,102 @@ const lateContact = time.Second
 // a topic that was just made may be unknown to some brokers for a moment.
 const firstPause = 300 * time.Millisecond
 
+// looks says when the cluster's topics are looked at again.
+type looks struct {
+	since   time.Time     // when reading began
+	pause   time.Duration // before what was not found is looked for again
+	refresh time.Time     // when everything is
+	missing []error       // what was not found at the last look
+	err     error         // why that look failed
+}
+
+func (l *looks) searching() bool { return l.err != nil || len(l.missing) > 0 }
+
 // read finds the cluster's splits, starts them and looks after them until all
-// are finished. What cannot be found yet is looked for again.
-func (r *reader) read(ctx context.Context, info cluster.Info) error {
+// are finished. What cannot be found yet is looked for again, and what a later
+// plan wants is made so.
+func (r *reader) read(ctx context.Context, _ cluster.Info) error {
 	r.lates = time.Since(r.e.Started) > lateContact
-	since, pause := time.Now(), firstPause
-	refresh := time.Now().Add(r.refresh())
-	missing, err := r.discover(ctx, info.ClusterID)
-	if err == nil {
-		var splits []record.Split
-		for key := range r.settled {
-			splits = append(splits, record.Split{Cluster: r.name, Topic: key.topic, Partition: key.partition})
-		}
-		r.e.found(splits)
+	l := &looks{since: time.Now(), pause: firstPause, refresh: time.Now().Add(r.refresh())}
+	r.look(ctx, l)
+	if l.err == nil {
+		r.tellEngine()
 	}
 	r.e.begun.arrive(r)
 	for {
-		if r.hopeless(err, since) {
-			return r.givenUp(err)
+		if r.hopeless(l.err, l.since) {
+			return r.givenUp(l.err)
 		}
-		if r.e.Bounded && time.Since(since) >= r.e.GiveUp {
-			r.giveUp(missing)
-			missing = nil
+		if r.e.Bounded && time.Since(l.since) >= r.e.GiveUp {
+			r.giveUp(l.missing)
+			l.missing = nil
 		}
-		r.settle(ctx)
-		searching := err != nil || len(missing) > 0
-		if !searching && r.unfinished() == 0 {
-			return nil
+		changed := r.settle(ctx)
+		changed = r.adopt(ctx) || changed
+		if len(r.wants) == 0 && len(r.live) == 0 {
+			return errGone
 		}
-		if !r.wait(ctx, pause, refresh, searching || len(r.waiting) > 0) {
-			return ctx.Err()
+		if !changed {
+			if !l.searching() && r.finishes() {
+				return nil
+			}
+			if !r.wait(ctx, l) {
+				return ctx.Err()
+			}
 		}
 		r.again = true
-		if due := !r.e.Bounded && !time.Now().Before(refresh); searching || due {
-			missing, err = r.discover(ctx, info.ClusterID)
-			pause = min(max(2*pause, firstPause), 5*time.Second)
-			refresh = time.Now().Add(r.refresh())
+		due := !r.e.Exit && !time.Now().Before(l.refresh)
+		if l.searching() || due || changed {
+			r.look(ctx, l)
+			l.pause = min(max(2*l.pause, firstPause), 5*time.Second)
+		}
+		if due {
+			r.watchEnds(ctx)
+			l.refresh = time.Now().Add(r.refresh())
 		}
 		r.admit(ctx)
 	}
 }
 
+// look discovers. A look that a plan has cut short found out nothing, and the
+// next one comes at once.
+func (r *reader) look(ctx context.Context, l *looks) {
+	call, done := r.calling(ctx)
+	defer done()
+	l.missing, l.err = r.discover(call)
+	if call.Err() != nil && ctx.Err() == nil {
+		l.missing, l.err = nil, nil
+		r.poke()
+	}
+}
+
+// tellEngine tells which splits were found at the first look.
+func (r *reader) tellEngine() {
+	var splits []record.Split
+	for at := range r.live {
+		splits = append(splits, record.Split{Cluster: r.name, Topic: at.topic, Partition: at.partition})
+	}
+	r.e.found(splits)
+}
+
+// finishes reports that nothing is under way, and that nothing may come.
+func (r *reader) finishes() bool {
+	for _, w := range r.wants {
+		if r.drains(w) { // something may come late
+			return false
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.open == 0 && len(r.overs) == 0 && len(r.leaves) == 0 && !r.news
+}
+
 // refresh is how often a follow looks for partitions that have been added, and
 // for topics that a pattern takes.
 func (r *reader) refresh() time.Duration {
+	if r.e.Refresh > 0 {
+		return r.e.Refresh
+	}
 	if age := r.cluster.Tuning().MetadataMaxAge; age > 0 {
 		return age
 	}
@@ -87,15 +139,17 @@ func (r *reader) hopeless(err error, since time.Time) bool {
 }
 
 // wait sleeps until something changes, a follow's refresh is due or, if there is
-// something to try again or trouble to be watched, a while has passed. It
-// returns false when ctx ends.
-func (r *reader) wait(ctx context.Context, pause time.Duration, refresh time.Time, retry bool) bool {
+// something to try again or to be watched, a while has passed. It returns false
+// when ctx ends.
+func (r *reader) wait(ctx context.Context, l *looks) bool {
 	var timer <-chan time.Time
 	switch {
-	case retry || r.troubled():
-		timer = time.After(pause)
-	case !r.e.Bounded:
-		timer = time.After(time.Until(refresh))
+	case len(r.leaves) > 0:
+		timer = time.After(leavingPause)
+	case l.searching() || len(r.waiting) > 0 || r.troubled():
+		timer = time.After(l.pause)
+	case !r.e.Exit:
+		timer = time.After(time.Until(l.refresh))
 	}
 	select {
 	case <-r.wake:
@@ -105,6 +159,9 @@ func (r *reader) wait(ctx context.Context, pause time.Duration, refresh time.Tim
 	}
 	return true
 }
+
+// leavingPause is how often what is on its way out is looked at.
+const leavingPause = 100 * time.Millisecond
 
 // giveUp ends what a bounded run has looked for in vain. What was the matter has
 // been told when the search began, and is not told again.
@@ -132,15 +189,18 @@ func placeIn(err error) string {
 // discover looks every wanted topic up and starts the splits that are not under
 // way yet. It returns why some cannot be started yet; its error is about the
 // cluster as a whole.
-func (r *reader) discover(ctx context.Context, id string) (missing []error, err error) {
+func (r *reader) discover(ctx context.Context) (missing []error, err error) {
+	if len(r.wants) == 0 {
+		return nil, nil
+	}
 	topics, err := r.cluster.Topics(ctx, r.names()...)
 	if err != nil {
 		return nil, err
 	}
 	r.back()
 	found := r.match(topics)
-	if err := r.identify(ctx, id, found); err != nil {
-		return nil, err
+	if err := r.identify(ctx, found); err != nil {
+		return []error{err}, ctx.Err()
 	}
 	var fresh []*split
 	for _, f := range found {
@@ -151,6 +211,9 @@ func (r *reader) discover(ctx context.Context, id string) (missing []error, err 
 	}
 	missing = append(missing, r.unmatched(found)...)
 	lacks, err := r.start(ctx, fresh)
+	if err == nil {
+		r.lookedUp()
+	}
 	return append(missing, lacks...), err
 }
 
@@ -175,7 +238,7 @@ func (r *reader) takes(topic string) bool { return r.e.Topic == nil || r.e.Topic
 // match is a topic and the wants that take it.
 type match struct {
 	topic cluster.Topic
-	wants []Want
+	wants []*wanted
 }
 
 // match finds which wants take which topics. A topic that is wanted by name and
@@ -185,7 +248,7 @@ func (r *reader) match(topics []cluster.Topic) []match {
 	for _, t := range topics {
 		m := match{topic: t}
 		for _, w := range r.wants {
-			if r.takes(t.Name) && wanted(w, t) {
+			if r.takes(t.Name) && w.takes(t) {
 				m.wants = append(m.wants, w)
 			}
 		}
@@ -197,39 +260,41 @@ func (r *reader) match(topics []cluster.Topic) []match {
 		for _, t := range w.Source.Topics {
 			i := slices.IndexFunc(list, func(m match) bool { return m.topic.Name == t.Name })
 			if t.Regexp == nil && r.takes(t.Name) && i < 0 {
-				list = append(list, match{topic: cluster.Topic{Name: t.Name, Err: kerr.UnknownTopicOrPartition}, wants: []Want{w}})
+				list = append(list, match{topic: cluster.Topic{Name: t.Name, Err: kerr.UnknownTopicOrPartition}, wants: []*wanted{w}})
 			}
 		}
 	}
 	return list
 }
 
-func wanted(w Want, t cluster.Topic) bool {
-	for _, entry := range w.Source.Topics {
-		if entry.Matches(t.Name) && (entry.Regexp == nil || !t.Internal || strings.HasPrefix(entry.String(), "/_")) {
-			return true
-		}
-	}
-	return false
-}
-
 // identify enters the cluster under its id, once it is known which topics it is
-// read for, and lets the others do so too.
-func (r *reader) identify(ctx context.Context, id string, found []match) error {
+// read for, and at the run's start lets the others do so too. While two names for
+// one cluster would give records twice, the one that came later waits.
+func (r *reader) identify(ctx context.Context, found []match) error {
 	topics := map[string]bool{}
 	for _, m := range found {
 		if m.topic.Err == nil {
 			topics[m.topic.Name] = true
 		}
 	}
-	if err := r.e.ids.enter(id, r.name, topics); err != nil {
+	for _, l := range r.leaves {
+		topics[l.topic] = true
+	}
+	passing, err := r.e.ids.enter(r.id, r.name, topics)
+	switch {
+	case err == nil:
+		r.e.entered.arrive(r)
+		if !r.late && !r.again {
+			r.e.entered.wait(ctx, identityGrace)
+		}
+	case !r.late && !r.again:
 		r.e.stop(err)
 		<-ctx.Done()
-		return ctx.Err()
+	case !passing && !r.noted[err.Error()]:
+		r.noted[err.Error()] = true
+		r.event(Event{Kind: Failed, Text: err.Error() + "; not read while both are there", Hint: fault.HintOf(err)})
 	}
-	r.e.entered.arrive(r)
-	r.e.entered.wait(ctx, identityGrace)
-	return nil
+	return err
 }
 
 // splits makes the splits of a topic that are not under way yet, or says why
@@ -247,11 +312,12 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 			continue
 		}
 		for _, committed := range []bool{false, true} {
-			wants := slices.DeleteFunc(slices.Clone(m.wants), func(w Want) bool { return w.Committed != committed })
-			key := splitKey{m.topic.Name, p.ID, committed}
-			if len(wants) > 0 && !r.settled[key] {
-				s := newSplit(r.name, key, wants)
-				s.appeared = r.absent[s.Topic] || (r.again && !r.absent[s.String()])
+			wants := slices.DeleteFunc(slices.Clone(m.wants), func(w *wanted) bool {
+				return w.Committed != committed || r.live[place{w.key(), m.topic.Name, p.ID}] != nil
+			})
+			if len(wants) > 0 {
+				s := newSplit(r, splitKey{m.topic.Name, p.ID, committed}, wants)
+				s.topic, s.topicID = m.topic, m.topic.ID
 				fresh = append(fresh, s)
 			}
 		}
@@ -263,11 +329,10 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 // and do not exist, or that none of the wanted ones does. A span such as 0-9 may
 // be longer than the topic.
 func (r *reader) checkPartitions(t cluster.Topic) {
-	key := splitKey{topic: t.Name, partition: -1}
-	if r.settled[key] || len(r.e.Partitions) == 0 || len(t.Partitions) == 0 {
+	if r.checked[t.Name] || len(r.e.Partitions) == 0 || len(t.Partitions) == 0 {
 		return
 	}
-	r.settled[key] = true
+	r.checked[t.Name] = true
 	exists := func(s spec.Span) bool {
 		return slices.ContainsFunc(t.Partitions, func(p cluster.Partition) bool { return s.From <= p.ID && p.ID <= s.To })
 	}
@@ -285,8 +350,8 @@ func (r *reader) checkPartitions(t cluster.Topic) {
 // topicTrouble tells, once, what is wrong with a topic. It returns the error if
 // the topic is worth looking for again.
 func (r *reader) topicTrouble(ctx context.Context, m match) error {
-	name, key := m.topic.Name, splitKey{topic: m.topic.Name, partition: -1}
-	if r.settled[key] {
+	name := m.topic.Name
+	if r.checked[name] {
 		return nil
 	}
 	err := r.cluster.Explain(m.topic.Err, name)
@@ -295,7 +360,7 @@ func (r *reader) topicTrouble(ctx context.Context, m match) error {
 		err = r.missingTopic(ctx, name)
 	}
 	if fault.KindOf(err) == fault.Auth || (gone && !r.e.WaitTopics && r.again) {
-		r.settled[key] = true
+		r.checked[name] = true
 		r.fail(err)
 		return nil
 	}
@@ -321,14 +386,13 @@ func (r *reader) missingTopic(ctx context.Context, name string) error {
 func (r *reader) unmatched(found []match) (missing []error) {
 	for _, w := range r.wants {
 		for _, t := range w.Source.Topics {
-			key := splitKey{topic: t.String(), partition: -1}
 			hit := slices.ContainsFunc(found, func(m match) bool { return t.Matches(m.topic.Name) })
-			if t.Regexp == nil || hit || r.settled[key] {
+			if t.Regexp == nil || hit || r.checked[t.String()] {
 				continue
 			}
 			err := fault.New(fault.Failed, "%s: no topic matches %s", r.name, t).On(r.name)
 			if r.e.Bounded && !r.e.WaitTopics {
-				r.settled[key] = true
+				r.checked[t.String()] = true
 				r.fail(err)
 				continue
 			}

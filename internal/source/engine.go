@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ const (
 	defaultMemory    = 12 << 20
 	memoryPerCluster = 1 << 20 // so that the long polls of many do not starve each other
 	defaultMaxBatch  = 512 << 20
+	defaultRetain    = 24 * time.Hour
 )
 
 // engine is one run.
@@ -25,15 +25,19 @@ type engine struct {
 	Options
 	budget  *fetch.Budget
 	pipe    *pipeline
-	readers []*reader
 	ids     identities
+	kept    positions
 	entered *gathering // readers that have said who their cluster is
 	begun   *gathering // readers that know where to begin
 	stop    context.CancelCauseFunc
+	reading sync.WaitGroup // readers and what looks after them
 
 	mu      sync.Mutex
-	splits  []record.Split // found at the first look
-	looked  int            // readers whose first look went well
+	readers map[string]*reader // the last one of each cluster
+	planned int                // wants of the newest plan
+	splits  []record.Split     // found at the first look
+	first   int                // readers that began with the run
+	looked  int                // readers of these whose first look went well
 	stats   Stats
 	active  int  // readers that may still deliver
 	heardOf bool // some cluster has answered
@@ -53,11 +57,11 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 	defer stop(nil)
 	e.stop = stop
 
-	var readers, workers sync.WaitGroup
+	var workers sync.WaitGroup
 	for _, r := range e.readers {
-		readers.Go(func() { r.run(ctx) })
+		e.reading.Go(func() { r.run(ctx) })
 	}
-	readers.Go(func() {
+	e.reading.Go(func() {
 		select {
 		case <-e.begun.all:
 			e.checkOffsets()
@@ -65,12 +69,13 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 		case <-ctx.Done():
 		}
 	})
+	e.reading.Go(func() { e.follow(ctx) })
 	for range e.Workers {
 		workers.Go(func() { e.pipe.prepare(ctx) })
 	}
 	err := e.write(ctx)
 	stop(err)
-	readers.Wait()
+	e.reading.Wait()
 	workers.Wait()
 	return e.end(err)
 }
@@ -101,6 +106,24 @@ func (e *engine) write(ctx context.Context) error {
 const writeGrace = 1500 * time.Millisecond
 
 func newEngine(o Options) *engine {
+	o.fill()
+	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, readers: map[string]*reader{}}
+	e.stats.Clusters = map[string]ClusterStats{}
+	e.pipe = newPipeline(o, e.written)
+	names, wants := byCluster(o.Wants)
+	var readers []*reader
+	for _, name := range names {
+		r := newReader(e, name, o.Clusters[name], wants[name])
+		e.readers[name] = r
+		e.stats.Clusters[name] = ClusterStats{}
+		readers = append(readers, r)
+	}
+	e.active, e.first, e.planned = len(readers), len(readers), len(o.Wants)
+	e.entered, e.begun = newGathering(readers), newGathering(readers)
+	return e
+}
+
+func (o *Options) fill() {
 	if o.Memory == 0 {
 		o.Memory = defaultMemory + memoryPerCluster*int64(len(o.Clusters))
 	}
@@ -113,31 +136,9 @@ func newEngine(o Options) *engine {
 	if o.Workers == 0 {
 		o.Workers = max(2, runtime.GOMAXPROCS(0))
 	}
-	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory)}
-	e.stats.Clusters = map[string]ClusterStats{}
-	e.pipe = newPipeline(o, e.written)
-	for _, w := range o.Wants {
-		r := e.reader(w.Source.Cluster)
-		r.wants = append(r.wants, w)
+	if o.Retain == 0 {
+		o.Retain = defaultRetain
 	}
-	e.active = len(e.readers)
-	for _, r := range e.readers {
-		e.stats.Clusters[r.name] = ClusterStats{}
-	}
-	e.entered, e.begun = newGathering(e.readers), newGathering(e.readers)
-	return e
-}
-
-// reader returns the reader of a cluster and makes it when it is the first.
-func (e *engine) reader(name string) *reader {
-	for _, r := range e.readers {
-		if r.name == name {
-			return r
-		}
-	}
-	r := newReader(e, name, e.Clusters[name])
-	e.readers = append(e.readers, r)
-	return r
 }
 
 // end says how the run ended, given why the writer did.
@@ -166,27 +167,22 @@ func (e *engine) written(c *Chunk, b Block, err error) {
 	st.Records += int64(b.Written)
 	e.stats.Clusters[s.Cluster] = st
 	e.mu.Unlock()
-	if b.Next > s.next {
-		s.next = b.Next
-	}
 	if err == nil {
 		err = c.err
 	}
-	if s.done {
+	over, all := s.advance(c, b.Next, err)
+	if len(over) == 0 {
 		return
 	}
-	switch {
-	case err != nil:
-		s.stopped, s.done = true, true
-		if end, ok := errors.AsType[endRun](err); ok {
-			e.stop(placed(s, end.error))
-			return
-		}
-		s.feed.r.finished(s, placed(s, err))
-	case s.next >= s.until && !s.stopped:
-		s.stopped, s.done = true, true
-		s.feed.r.finished(s, nil)
+	s.stopped = all
+	if end, ok := errors.AsType[endRun](err); ok {
+		e.stop(placed(s, end.error))
+		return
 	}
+	if err != nil {
+		err = placed(s, err)
+	}
+	s.r.finished(s, over, all, err)
 }
 
 // endRun is an error that ends the run and not only its split.
@@ -213,11 +209,11 @@ func (e *engine) account(cluster string, f func(*ClusterStats)) {
 }
 
 // retired is called once by each reader that has nothing more to deliver. The
-// last one ends the run.
+// last one ends the run, unless a later plan may bring something to read.
 func (e *engine) retired(err error) {
 	e.mu.Lock()
 	e.active--
-	last := e.active == 0
+	last := e.active == 0 && (e.planned > 0 || e.Updates == nil)
 	e.mu.Unlock()
 	if last || (err != nil && e.FailFast) {
 		e.stop(errFinished)
@@ -237,7 +233,7 @@ func (e *engine) found(splits []record.Split) {
 // read: a name that is spelt wrong would have it begin elsewhere in silence.
 func (e *engine) checkOffsets() {
 	e.mu.Lock()
-	splits, all := e.splits, e.looked == len(e.readers)
+	splits, all := e.splits, e.looked == e.first
 	e.mu.Unlock()
 	if !all {
 		return
@@ -259,38 +255,6 @@ func (e *engine) silent() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.heardOf
-}
-
-// identities knows which physical cluster stands behind which name.
-type identities struct {
-	mu    sync.Mutex
-	known []identity
-}
-
-type identity struct {
-	id, name string
-	topics   map[string]bool
-}
-
-// enter tells who a cluster is. Two names for one cluster whose topics overlap
-// would give every record twice, and are refused.
-func (ids *identities) enter(id, name string, topics map[string]bool) error {
-	ids.mu.Lock()
-	defer ids.mu.Unlock()
-	for _, k := range ids.known {
-		if id == "" || k.id != id || k.name == name {
-			continue
-		}
-		for t := range topics {
-			if k.topics[t] {
-				return fault.New(fault.Refused, "%s and %s are the same cluster (id %s), and %s would be read from both", k.name, name, id, t).
-					WithHint("keep one of the two names in the metadata, or narrow with -c").On(name)
-			}
-		}
-	}
-	ids.known = slices.DeleteFunc(ids.known, func(k identity) bool { return k.name == name })
-	ids.known = append(ids.known, identity{id, name, topics})
-	return nil
 }
 
 // identityGrace is how long a cluster waits, once, for the others to say who they

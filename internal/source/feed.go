@@ -15,8 +15,10 @@ import (
 // wait for the reader's goroutine.
 type feed struct {
 	*fetch.Fetcher
-	r   *reader
-	ctx context.Context //nolint:containedctx // of the handler calls, which carry none
+	r    *reader
+	ctx  context.Context //nolint:containedctx // of the handler calls, which carry none
+	stop context.CancelFunc
+	over chan struct{} // closed when nothing is handed on any more
 
 	mu     sync.Mutex
 	splits map[fetch.Partition]*split
@@ -28,35 +30,61 @@ type feed struct {
 	losses  map[broker]loss
 }
 
-// feed returns the fetcher for one isolation level, started when first needed:
-// an isolation level is a property of a whole Fetch request.
-func (r *reader) feed(ctx context.Context, committed bool) *feed {
-	if f := r.feeds[committed]; f != nil {
-		return f
+// feedKey tells the feeds of a cluster apart. An isolation level is a property
+// of a whole Fetch request. A fetcher reads a partition once: a stream that comes
+// to one that is read for others already, and begins elsewhere, takes a lane of
+// its own.
+type feedKey struct {
+	committed bool
+	lane      int
+}
+
+// feed returns the feed of the first lane that does not read a partition yet,
+// started when it is first needed.
+func (r *reader) feed(ctx context.Context, committed bool, p fetch.Partition) *feed {
+	key := feedKey{committed: committed}
+	for ; r.feeds[key] != nil; key.lane++ {
+		if r.feeds[key].split(p) == nil {
+			return r.feeds[key]
+		}
 	}
-	t := r.cluster.Tuning()
-	f := &feed{r: r, ctx: ctx, splits: map[fetch.Partition]*split{}, trouble: map[any]trouble{}, losses: map[broker]loss{}}
+	f := r.newFeed(ctx, committed)
+	r.feeds[key] = f
+	return f
+}
+
+func (r *reader) newFeed(ctx context.Context, committed bool) *feed {
+	c := r.cluster
+	t := c.Tuning()
+	f := &feed{
+		r: r, over: make(chan struct{}), splits: map[fetch.Partition]*split{},
+		trouble: map[any]trouble{}, losses: map[broker]loss{},
+	}
+	f.ctx, f.stop = context.WithCancel(ctx)
 	f.Fetcher = fetch.New(fetch.Config{
 		Cluster: r.name,
-		Client:  func(role cluster.Role) (*kgo.Client, error) { return r.cluster.Client(role) },
+		Client:  func(role cluster.Role) (*kgo.Client, error) { return c.Client(role) },
 		Rack:    t.Rack, Committed: committed, Budget: r.e.budget, Handler: f,
 		MaxWait: t.FetchMaxWait, MinBytes: t.FetchMinBytes, MaxBytes: t.FetchMaxBytes, PartitionMaxBytes: t.FetchMaxPartitionSize,
 	})
-	r.feeds[committed] = f
 	r.running.Go(func() {
-		if err := f.Run(ctx); err != nil {
+		defer close(f.over)
+		if err := f.Run(f.ctx); err != nil {
 			r.e.stop(fmt.Errorf("%s: %w", r.name, err))
 		}
 	})
 	return f
 }
 
-// add reads a split from an offset on.
-func (f *feed) add(s *split, from int64) {
+// add reads a split from its position on.
+func (f *feed) add(s *split, at fetch.Position) {
 	f.mu.Lock()
 	f.splits[s.id] = s
 	f.mu.Unlock()
-	f.Add(s.id, fetch.Position{Offset: from, Epoch: -1}, s.fetchUntil())
+	s.mu.Lock()
+	s.feed = f
+	s.mu.Unlock()
+	f.Add(s.id, at, s.fetchUntil())
 }
 
 // forget stops handing on a split that is finished. It is called by the writer,
@@ -78,40 +106,53 @@ func (f *feed) split(p fetch.Partition) *split {
 	return f.splits[p]
 }
 
+// all returns the splits that the feed reads.
+func (f *feed) all() (list []*split) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.splits {
+		list = append(list, s)
+	}
+	return list
+}
+
 // Fetched puts an answer's batches into the pipeline.
 func (f *feed) Fetched(d fetch.Data) {
-	s := f.fetched(d)
+	s := f.split(d.Partition)
 	if s == nil || d.Next <= d.From && len(d.Batches) == 0 {
 		d.Release()
 		return
 	}
-	s.read.Store(d.Next)
+	s.handing.Lock()
+	defer s.handing.Unlock()
+	s.fetched(d.TopicID)
 	for _, c := range s.chunks(d, f.r.e.MaxBatch) {
 		if f.r.e.pipe.put(f.ctx, c) != nil {
 			d.Release()
 			return
 		}
+		s.read.Store(c.next)
 	}
+	s.setEpoch(d.Epoch)
 }
 
-// fetched returns the split that data is of, and notes which topic that is.
-func (f *feed) fetched(d fetch.Data) *split {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.splits[d.Partition]
-	if s != nil && d.TopicID != [16]byte{} {
-		s.topicID = d.TopicID
+// fetched notes which topic data is of. The epoch is known again when all of
+// the data is in the pipeline.
+func (s *split) fetched(topicID [16]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch = -1
+	if topicID != [16]byte{} {
+		s.topicID = topicID
 	}
-	return s
 }
 
 // moved has the fetcher go on at another offset of the same topic, told apart
 // from one that has its name by now.
 func (f *feed) moved(s *split, to int64) {
-	f.mu.Lock()
-	id := s.topicID
-	f.mu.Unlock()
-	f.Add(s.id, fetch.Position{Offset: to, Epoch: -1, TopicID: id}, s.fetchUntil())
+	s.read.Store(to)
+	s.setEpoch(-1)
+	f.Add(s.id, s.position(), s.fetchUntil())
 }
 
 // Event keeps an event for the reader.
@@ -129,4 +170,12 @@ func (f *feed) take() (events []fetch.Event, gone []fetch.Partition) {
 	events, gone = f.events, f.gone
 	f.events, f.gone = nil, nil
 	return events, gone
+}
+
+// end stops the feed, waits until it hands on nothing more, and returns what it
+// was reading.
+func (f *feed) end() []*split {
+	f.stop()
+	<-f.over
+	return f.all()
 }

@@ -46,7 +46,7 @@ func (r *reader) waitsFor(list []lacking) (missing []error) {
 				err = err.WithHint("%s", hint)
 			}
 			missing = append(missing, err)
-			if r.news(splits) {
+			if r.unheard(splits) {
 				r.note(splits[0].Split, err, "; trying again")
 			}
 		}
@@ -54,8 +54,8 @@ func (r *reader) waitsFor(list []lacking) (missing []error) {
 	return missing
 }
 
-// news reports whether nothing has been told yet about some of the splits.
-func (r *reader) news(splits []*split) (some bool) {
+// unheard reports whether nothing has been told yet about some of the splits.
+func (r *reader) unheard(splits []*split) (some bool) {
 	for _, s := range splits {
 		some = some || !r.absent[s.String()]
 		r.absent[s.String()] = true

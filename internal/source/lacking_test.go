@@ -10,7 +10,7 @@ import (
 
 func someSplits(n int, topic string) (list []*split) {
 	for p := range n {
-		list = append(list, newSplit("east", splitKey{topic: topic, partition: int32(p)}, nil))
+		list = append(list, newSplit(&reader{name: "east"}, splitKey{topic: topic, partition: int32(p)}, nil))
 	}
 	return list
 }
@@ -20,7 +20,7 @@ func someSplits(n int, topic string) (list []*split) {
 func TestTroubleOfManyPartitionsIsOneLine(t *testing.T) {
 	var told []string
 	e := &engine{Options: Options{Event: func(ev Event) { told = append(told, ev.Text) }}}
-	r := newReader(e, "east", nil)
+	r := newReader(e, "east", nil, nil)
 	var list []lacking
 	for _, s := range someSplits(9, "orders") {
 		list = lack(list, s, fault.New(fault.Failed, "east/orders: no leader").WithHint("wait"))

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -14,26 +15,39 @@ import (
 type reader struct {
 	e       *engine
 	name    string
+	late    bool            // it was not there when the run began
+	ctx     context.Context //nolint:containedctx // of run; for what the pipeline is given outside of a call
 	cluster *cluster.Cluster
-	wants   []Want
+	id      string // of the physical cluster
+	brokers int    // that it has
+	other   *candidate
 
-	told    bool           // that there is no contact
-	feeds   map[bool]*feed // by Want.Committed
-	running sync.WaitGroup // of the feeds
-	wake    chan struct{}  // capacity 1: something has changed
+	wants   []*wanted
+	told    bool              // that there is no contact
+	feeds   map[feedKey]*feed
+	running sync.WaitGroup    // of the feeds and of attempts to connect anew
+	wake    chan struct{}     // capacity 1: something has changed
 
-	settled map[splitKey]bool // splits that are under way, finished or failed
-	absent  map[string]bool   // topics and splits that have been told missing
-	noted   map[string]bool   // places whose trouble has been told while looking again
-	notes   int               // on bounds that are not quite as asked
-	waiting []*split          // whose start lies ahead of the log
-	lates   bool              // contact came too late for "end" to be the log's end
-	again   bool              // this is not the first look at the cluster's topics
+	live    map[place]*delivery // what is under way, finished or failed
+	origins map[place]origin    // of what could not be started at once
+	leaves  []*leaving
+	checked map[string]bool // topics and patterns whose trouble is final, or that have been checked
+	absent  map[string]bool // topics and splits that have been told missing
+	noted   map[string]bool // places whose trouble has been told while looking again
+	notes   int             // on bounds that are not quite as asked
+	waiting []*split        // whose start lies ahead of the log
+	lates   bool            // contact came too late for "end" to be the log's end
+	again   bool            // this is not the first look at the cluster's topics
 
-	mu      sync.Mutex
-	open    int             // splits that are not finished
-	reasons map[string]bool // for which something failed
-	unread  map[string]int  // splits that had nothing to read, by topic
+	mu        sync.Mutex
+	desired   desire
+	news      bool // desired has not been looked at
+	ended     bool
+	interrupt context.CancelFunc // of calls under way; may be nil
+	overs     []over             // deliveries that have ended and have not been looked at
+	open      int                // splits that are not finished
+	reasons   map[string]bool    // for which something failed
+	unread    map[string]int     // splits that had nothing to read, by topic
 }
 
 // splitKey tells splits of one cluster apart: one partition is read twice if two
@@ -44,16 +58,33 @@ type splitKey struct {
 	committed bool
 }
 
-func newReader(e *engine, name string, c *cluster.Cluster) *reader {
-	return &reader{
-		e: e, name: name, cluster: c, feeds: map[bool]*feed{}, wake: make(chan struct{}, 1),
-		settled: map[splitKey]bool{}, absent: map[string]bool{}, noted: map[string]bool{}, reasons: map[string]bool{}, unread: map[string]int{},
-	}
+// place is one partition as one stream wants it.
+type place struct {
+	want      string
+	topic     string
+	partition int32
 }
+
+func newReader(e *engine, name string, c *cluster.Cluster, wants []Want) *reader {
+	r := &reader{
+		e: e, name: name, cluster: c, desired: desire{wants, c}, feeds: map[feedKey]*feed{}, wake: make(chan struct{}, 1),
+		live: map[place]*delivery{}, origins: map[place]origin{}, checked: map[string]bool{}, absent: map[string]bool{},
+		noted: map[string]bool{}, reasons: map[string]bool{}, unread: map[string]int{},
+	}
+	for _, w := range wants {
+		r.wants = append(r.wants, newWanted(w))
+	}
+	return r
+}
+
+// errGone ends a reader whose cluster is no longer wanted.
+var errGone = errors.New("no longer wanted")
 
 // run reads the cluster until ctx ends or there is nothing more to read.
 func (r *reader) run(ctx context.Context) {
+	all := ctx
 	ctx, stop := context.WithCancel(ctx)
+	r.ctx = ctx
 	defer r.running.Wait()
 	defer stop()
 	defer r.e.entered.arrive(r)
@@ -65,14 +96,32 @@ func (r *reader) run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	if errors.Is(err, errGone) {
+		err = nil
+	}
 	if err != nil {
+		r.abandon()
 		r.fail(err)
 	}
 	if err != nil && r.e.FailFast {
 		r.e.entered.arrive(r)
 		r.e.entered.wait(ctx, identityGrace) // others that are dead as well decide the exit code
 	}
+	r.release()
+	if d, late := r.close(); late {
+		r.e.begin(all, r.name, d.cluster, d.wants)
+	}
 	r.e.retired(err)
+}
+
+// release gives up the cluster's name and its connections.
+func (r *reader) release() {
+	r.dropCandidate()
+	r.e.ids.left(r.name)
+	if r.e.Updates != nil {
+		r.e.wakeAll()
+		go r.cluster.Close() // a dead one may take its time
+	}
 }
 
 // contact tries to reach the cluster until it answers. A bounded run gives up
@@ -80,12 +129,19 @@ func (r *reader) run(ctx context.Context) {
 func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 	since := time.Now()
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		if err := r.reconsider(); err != nil {
+			return cluster.Info{}, err
+		}
 		info, err := r.connect(ctx, since)
-		if err == nil {
+		switch {
+		case err == nil:
 			r.e.heard()
 			r.back()
-			r.detail(1, "%s: %s", r.name, Connected(info))
+			r.met(info)
 			return info, nil
+		case errors.Is(err, context.Canceled) && ctx.Err() == nil: // a plan came
+			wait, since = 125*time.Millisecond, time.Now()
+			continue
 		}
 		r.e.entered.arrive(r)
 		r.e.begun.arrive(r)
@@ -95,16 +151,43 @@ func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 		r.lost(err)
 		select {
 		case <-time.After(r.within(wait, since)):
+		case <-r.wake:
 		case <-ctx.Done():
 			return info, ctx.Err()
 		}
 	}
 }
 
+// reconsider takes a new plan before there is any contact.
+func (r *reader) reconsider() error {
+	d, news := r.takeNews()
+	if !news {
+		return nil
+	}
+	r.rewant(d.wants)
+	if len(r.wants) == 0 {
+		r.event(Event{Kind: Removed, Text: "- " + r.name + " removed; it gave no contact"})
+		return errGone
+	}
+	if d.cluster != r.cluster {
+		go r.cluster.Close()
+		r.cluster, r.told = d.cluster, false
+	}
+	return nil
+}
+
+// met notes who the cluster is.
+func (r *reader) met(info cluster.Info) {
+	r.id, r.brokers = info.ClusterID, len(info.Brokers)
+	r.detail(1, "%s: %s", r.name, Connected(info))
+}
+
 // connect tries once. The first try takes as long as finding the cause takes,
 // others no longer than there is before the cluster is given up.
 func (r *reader) connect(ctx context.Context, since time.Time) (cluster.Info, error) {
-	if r.told && (r.e.Bounded || r.e.silent()) {
+	ctx, done := r.calling(ctx)
+	defer done()
+	if r.told && r.mortal() {
 		left := max(r.e.GiveUp-time.Since(since), leastAttempt)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, left)
@@ -112,6 +195,9 @@ func (r *reader) connect(ctx context.Context, since time.Time) (cluster.Info, er
 	}
 	return r.cluster.Connect(ctx)
 }
+
+// mortal reports whether the cluster is given up when it stays silent.
+func (r *reader) mortal() bool { return r.e.Bounded || !r.late && r.e.silent() }
 
 // leastAttempt is how long an attempt to reach a cluster may take at least.
 const leastAttempt = 500 * time.Millisecond
@@ -127,7 +213,7 @@ func (r *reader) givenUp(err error) error {
 
 // within shortens a wait so that a cluster is given up when it is time to.
 func (r *reader) within(wait time.Duration, since time.Time) time.Duration {
-	if r.e.Bounded || r.e.silent() {
+	if r.mortal() {
 		return min(wait, max(0, r.e.GiveUp-time.Since(since)))
 	}
 	return wait
@@ -138,7 +224,7 @@ func (r *reader) final(err error, since time.Time) bool {
 	if r.e.FailFast || fault.KindOf(err) != fault.Unreachable {
 		return true
 	}
-	return (r.e.Bounded || r.e.silent()) && time.Since(since) >= r.e.GiveUp
+	return r.mortal() && time.Since(since) >= r.e.GiveUp
 }
 
 // lost tells, once per change, that there is no contact.
@@ -166,7 +252,7 @@ func (r *reader) event(ev Event) {
 // the first such reason for the end of the run. A reason that has been told is
 // not told again: it often is that of many splits.
 func (r *reader) fail(err error) {
-	if !r.first(err.Error()) {
+	if !r.isNew(err.Error()) {
 		return
 	}
 	r.event(Event{Kind: Failed, Text: err.Error(), Hint: fault.HintOf(err)})
@@ -178,8 +264,8 @@ func (r *reader) fail(err error) {
 	})
 }
 
-// first reports whether a reason is a new one.
-func (r *reader) first(reason string) bool {
+// isNew reports whether a reason is a new one.
+func (r *reader) isNew(reason string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.reasons[reason] {
@@ -189,17 +275,33 @@ func (r *reader) first(reason string) bool {
 	return true
 }
 
-// finished is called by the writer when a split has been written to its end, or
-// up to where err stopped it.
-func (r *reader) finished(s *split, err error) {
-	s.feed.forget(s)
+// over is a delivery that has ended, or was stopped by err.
+type over struct {
+	*delivery
+	err error
+}
+
+// finished is called by the writer when deliveries of a split have been written
+// to their ends, or up to where err stopped them; all says that none is left.
+func (r *reader) finished(s *split, list []*delivery, all bool, err error) {
+	if all {
+		s.mu.Lock()
+		f := s.feed
+		s.mu.Unlock()
+		f.forget(s)
+	}
 	if err != nil {
 		without := 1 + r.refused(s.Topic, err)
 		r.e.account(r.name, func(st *ClusterStats) { st.Splits -= without })
 		r.fail(err)
 	}
 	r.mu.Lock()
-	r.open--
+	if all {
+		r.open--
+	}
+	for _, d := range list {
+		r.overs = append(r.overs, over{d, err})
+	}
 	r.mu.Unlock()
 	r.poke()
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/cluster"
-	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/spec"
 )
@@ -21,6 +20,10 @@ import (
 type Options struct {
 	Wants    []Want
 	Clusters map[string]*cluster.Cluster // by name; every cluster of Wants
+
+	// Updates are later plans, to be followed without a pause of what does not
+	// change; nil: there are none.
+	Updates <-chan Plan
 
 	Topic      func(string) bool // narrows topics; nil takes all
 	Partitions spec.Partitions   // narrows partitions; empty takes all
@@ -31,25 +34,25 @@ type Options struct {
 	Bounded bool         // the run has an end of its own: a cluster is given up after GiveUp
 	Limit   int64        // deliveries to write at most; negative is no limit
 
-	WaitTopics bool          // a missing topic is waited for; otherwise it is a failure
-	FailFast   bool          // the first cluster that cannot be reached ends the run
-	OnGap      GapPolicy     // what to do when the log no longer has a position
-	GiveUp     time.Duration // how long a cluster may give no contact
-	Memory     int64         // bytes of batches on their way, over all clusters; 0 is 12 MiB and 1 MiB for each
-	MaxBatch   int64         // bytes of a decompressed batch; 0 is 512 MiB
-	Pool       *batch.Pool   // of decompressed batches; nil makes one
-	Started    time.Time     // when this run began
+	WaitTopics bool      // a missing topic is waited for; otherwise it is a failure
+	FailFast   bool      // the first cluster that cannot be reached ends the run
+	OnGap      GapPolicy // what to do when the log no longer has a position
+	OnRecreate RecreatePolicy
+	OnRemove   RemovePolicy
+
+	DrainTimeout time.Duration // for what is removed; 0 is 30 s, 90 s with read_committed
+	Retain       time.Duration // how long a position is kept of what has left; 0 is 24 h, negative not at all
+	Refresh      time.Duration // how often topics and the ends of draining sources are looked at; 0 is 10 s, or the cluster's metadata.max.age.ms
+
+	GiveUp   time.Duration // how long a cluster may give no contact
+	Memory   int64         // bytes of batches on their way, over all clusters; 0 is 12 MiB and 1 MiB for each
+	MaxBatch int64         // bytes of a decompressed batch; 0 is 512 MiB
+	Pool     *batch.Pool   // of decompressed batches; nil makes one
+	Started  time.Time     // when this run began
 
 	Workers int // that prepare chunks at once; 0 is one per processor, at least 2
 	Sink    Sink
 	Event   func(Event) // called from several goroutines at once
-}
-
-// Want is what one stream takes from one cluster.
-type Want struct {
-	Stream    *metadata.Stream
-	Source    *metadata.Source
-	Committed bool // read_committed
 }
 
 // GapPolicy says what to do when the start of the log has passed a position.
@@ -60,6 +63,25 @@ const (
 	GapSkip GapPolicy = "skip" // read on at the log's start
 	GapStop GapPolicy = "stop" // stop that split
 	GapFail GapPolicy = "fail" // end the run
+)
+
+// RemovePolicy says how what a plan no longer has is left.
+type RemovePolicy string
+
+// The policies of --on-remove.
+const (
+	RemoveDrain RemovePolicy = "drain" // read to the ends seen at removal
+	RemoveStop  RemovePolicy = "stop"  // leave it where it is
+)
+
+// RecreatePolicy says what to do about a topic that was deleted and made again.
+type RecreatePolicy string
+
+// The policies of --on-recreate.
+const (
+	RecreateStart RecreatePolicy = "start" // read the new one from its start
+	RecreateStop  RecreatePolicy = "stop"  // stop that split
+	RecreateFail  RecreatePolicy = "fail"  // end the run
 )
 
 // Sink takes what the engine delivers.
@@ -112,6 +134,11 @@ type Event struct {
 	Split record.Split // Topic is empty when the event is about the whole cluster
 	Text  string
 	Hint  string
+
+	Stream     string          // of Added and Removed
+	Partitions int             // of Added and Removed: how many
+	Positions  map[int32]int64 // of Drained and Removed: where each partition was left
+
 	Depth int // how often details must be asked for to be told; 0 is always
 }
 
@@ -125,6 +152,9 @@ const (
 	Back      EventKind = "back"
 	Gap       EventKind = "gap"
 	Recreated EventKind = "recreated"
+	Added     EventKind = "added"   // a later plan, or the cluster itself, brought partitions
+	Drained   EventKind = "drained" // partitions have left, read to their ends
+	Removed   EventKind = "removed" // partitions have left before their ends
 	Note      EventKind = "note"
 	Failed    EventKind = "failed"
 )

@@ -1,8 +1,10 @@
 package source
 
 import (
+	"sync"
 	"sync/atomic"
 
+	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fetch"
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/spec"
@@ -11,47 +13,198 @@ import (
 // split is one partition under way.
 type split struct {
 	record.Split
-	id         fetch.Partition
-	wants      []Want
+	id        fetch.Partition
+	r         *reader
+	topic     cluster.Topic // as it was found
+	wants     []*wanted
+	committed bool
+	streams   []string
+	read      atomic.Int64 // position behind what has been put into the pipeline
+
+	// handing is held while an answer is put into the pipeline: whoever holds it
+	// knows that nothing lies between read and the pipeline.
+	handing sync.Mutex
+
+	mu         sync.Mutex
 	feed       *feed
-	committed  bool
-	streams    []string
-	deliveries []delivery
-	appeared   bool         // it was not there when the run began
-	until      int64        // where it is finished; spec.Open is never
-	read       atomic.Int64 // position behind what has been fetched
-	topicID    [16]byte     // of what has been fetched; guarded by the feed's mu
+	topicID    [16]byte // of what has been fetched, or as it was found
+	epoch      int32    // leader epoch of the batch before read; -1 is unknown
+	deliveries []*delivery
+	spans      []span // of deliveries; replaced, never changed
+	next       int64  // position behind what has been written; changed by the writer only
 
 	// Of the writer only.
-	stopped bool  // nothing more of it may be written
-	done    bool  // its end has been told to its reader
-	next    int64 // position behind what has been written
+	stopped bool // nothing more of it may be written
 }
 
-// bound takes the span of what its deliveries want.
+// delivery is how one stream takes a split, and how far that has come.
+type delivery struct {
+	want   string // key of the wanted
+	stream string // under which it is delivered
+	split  *split
+	from   int64
+	window spec.Window
+	how    string // where it begins, for people
+	origin origin
+
+	// Guarded by the split's mu.
+	until int64 // where it is finished; spec.Open is never
+	wish  int64 // until, unless it is on its way out
+	done  bool  // its end has been told to its reader
+
+	// Of the reader's goroutine.
+	state  state
+	leave  *leaving // it is on its way out
+	aimed  bool     // and knows where it ends
+	target int64    // which is there; -1 is unknown
+	cut    string   // why it ends before that
+	ends   int64    // the log's end at the last look, for a draining source; -1 is unknown
+}
+
+// state is what has become of a delivery.
+type state uint8
+
+const (
+	reading state = iota
+	ended         // by a bound of its own
+	failed        // and not tried again
+	rested        // drained, and looked at in case something comes late
+)
+
+// span is what a delivery takes: from ≤ offset < until, within window.
+type span struct {
+	from, until int64
+	window      spec.Window
+}
+
+func (s *span) wants(r *record.Record) bool {
+	return r.Offset >= s.from && r.Offset < s.until && s.window.Holds(r.Timestamp)
+}
+
+func newSplit(r *reader, key splitKey, wants []*wanted) *split {
+	s := &split{
+		Split: record.Split{Cluster: r.name, Topic: key.topic, Partition: key.partition}, r: r,
+		id: fetch.Partition{Topic: key.topic, ID: key.partition}, committed: key.committed, wants: wants, epoch: -1,
+	}
+	for _, w := range wants {
+		s.streams = append(s.streams, w.Stream.NameFor(key.topic))
+	}
+	return s
+}
+
+// bound puts the split at the first offset that its deliveries want.
 func (s *split) bound() (from int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	from = s.deliveries[0].from
-	s.until = s.deliveries[0].until
 	for _, d := range s.deliveries[1:] {
 		from = min(from, d.from)
-		s.until = max(s.until, d.until)
 	}
 	s.next = from
 	s.read.Store(from)
+	s.bind()
 	return from
 }
 
-// fetchUntil is until in the words of package fetch.
-func (s *split) fetchUntil() int64 {
-	if s.until == spec.Open {
-		return -1
+// bind makes the spans anew. The caller holds mu.
+func (s *split) bind() {
+	s.spans = make([]span, len(s.deliveries))
+	for i, d := range s.deliveries {
+		s.spans[i] = span{d.from, d.until, d.window}
 	}
-	return s.until
+}
+
+// end is where the last of its deliveries is finished.
+func (s *split) end() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until := s.deliveries[0].until
+	for _, d := range s.deliveries[1:] {
+		until = max(until, d.until)
+	}
+	return until
+}
+
+// fetchUntil is end in the words of package fetch.
+func (s *split) fetchUntil() int64 {
+	if until := s.end(); until != spec.Open {
+		return until
+	}
+	return -1
+}
+
+// position is where to go on reading.
+func (s *split) position() fetch.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fetch.Position{Offset: s.read.Load(), Epoch: s.epoch, TopicID: s.topicID}
+}
+
+func (s *split) setEpoch(epoch int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch = epoch
+}
+
+// advance moves the position behind what has been written and returns the
+// deliveries that end there, or with err, and whether none is left.
+func (s *split) advance(c *Chunk, next int64, err error) (over []*delivery, all bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next = max(s.next, next); c.rewinds {
+		s.next = c.next
+	}
+	all = true
+	for _, d := range s.deliveries {
+		if !d.done && (err != nil || s.next >= d.until) {
+			d.done = true
+			over = append(over, d)
+		}
+		all = all && d.done
+	}
+	return over, all
+}
+
+// left is where a delivery that is done has ended.
+func (s *split) left(d *delivery) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return min(s.next, d.until)
+}
+
+// finishAt lets a delivery end at a position, or where the split has been read
+// to if that is further.
+func (s *split) finishAt(d *delivery, position int64) {
+	s.handing.Lock()
+	defer s.handing.Unlock()
+	read := s.read.Load()
+	s.mu.Lock()
+	d.until = max(position, read)
+	over := read >= d.until
+	s.bind()
+	s.mu.Unlock()
+	if over { // no answer may come any more that would show it
+		_ = s.r.e.pipe.put(s.r.ctx, &Chunk{Split: s.Split, split: s, next: read})
+	}
+}
+
+// goOn takes finishAt back, unless it is too late.
+func (s *split) goOn(d *delivery) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.done {
+		return false
+	}
+	d.until = d.wish
+	s.bind()
+	return true
 }
 
 // chunks cuts an answer into chunks.
 func (s *split) chunks(d fetch.Data, maxBatch int64) []*Chunk {
-	base := Chunk{Split: s.Split, Streams: s.streams, split: s, maxBatch: maxBatch, first: d.From, next: d.Next}
+	s.mu.Lock()
+	base := Chunk{Split: s.Split, Streams: s.streams, split: s, spans: s.spans, maxBatch: maxBatch, first: d.From, next: d.Next}
+	s.mu.Unlock()
 	var list []*Chunk
 	for rest := d.Batches; len(rest) > 0; {
 		n, size := 0, 0
@@ -76,4 +229,8 @@ func (s *split) chunks(d fetch.Data, maxBatch int64) []*Chunk {
 	// The writer works in order: when the last chunk is through, all are.
 	list[len(list)-1].release = d.Release
 	return list
+}
+
+func (s *split) at() cluster.TopicPartition {
+	return cluster.TopicPartition{Topic: s.Topic, Partition: s.Partition}
 }

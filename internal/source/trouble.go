@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,15 +23,13 @@ type trouble struct {
 	why   string
 }
 
-// settle handles what the feeds have reported, and in a bounded run gives up
-// what has been in trouble for too long.
-func (r *reader) settle(ctx context.Context) {
+// settle handles what the feeds have reported and what has ended, goes on with
+// what is on its way out, and in a bounded run gives up what has been in trouble
+// for too long. It reports whether the topics have to be looked at again.
+func (r *reader) settle(ctx context.Context) bool {
 	for _, f := range r.feeds {
 		events, gone := f.take()
-		for _, p := range gone {
-			f.Remove(p)
-			delete(f.trouble, p)
-		}
+		f.remove(gone)
 		for _, ev := range events {
 			f.handle(ev)
 		}
@@ -39,6 +38,8 @@ func (r *reader) settle(ctx context.Context) {
 			f.giveUp(ctx)
 		}
 	}
+	r.collect()
+	return r.depart(ctx)
 }
 
 // troubled reports whether the reader has to look at the clock: to give up in a
@@ -170,19 +171,19 @@ func (f *feed) handlePartition(ev fetch.Event) {
 	case fetch.Truncated:
 		f.with(ev.Partition, func(s *split) {
 			f.tell(Gap, s.Split, "%s: truncated from %d to %d by an unclean leader election: records that were read are no longer in the log; going on at %d", s, ev.From, ev.To, ev.To)
+			_ = f.r.e.pipe.put(f.ctx, &Chunk{Split: s.Split, split: s, next: ev.To, rewinds: true})
 			f.moved(s, ev.To)
 		})
 	case fetch.Recreated:
 		f.with(ev.Partition, func(s *split) {
-			f.tell(Recreated, s.Split, "%s: the topic was deleted and made again: reading the new one from its start", s)
 			f.restart(s)
 		})
 	case fetch.Beyond:
-		f.end(ev.Partition, "position %d is beyond the end of the log, %d", ev.At, ev.End)
+		f.failAt(ev.Partition, "position %d is beyond the end of the log, %d", ev.At, ev.End)
 	case fetch.Damaged:
-		f.end(ev.Partition, "offset %d cannot be read: %w", ev.Offset, ev.Err)
+		f.failAt(ev.Partition, "offset %d cannot be read: %w", ev.Offset, ev.Err)
 	case fetch.TooLarge:
-		f.end(ev.Partition, "the batch at offset %d cannot be fetched: %w", ev.Offset, tooLarge(ev))
+		f.failAt(ev.Partition, "the batch at offset %d cannot be fetched: %w", ev.Offset, tooLarge(ev))
 	case fetch.Denied:
 		f.with(ev.Partition, func(s *split) { f.abandon(s, f.r.cluster.Explain(ev.Err, s.Topic)) })
 	case fetch.Missing:
@@ -220,8 +221,8 @@ func (f *feed) tell(kind EventKind, s record.Split, format string, args ...any) 
 	f.r.event(Event{Kind: kind, Split: s, Text: fmt.Sprintf(format, args...)})
 }
 
-// end stops a split, behind what has been fetched of it.
-func (f *feed) end(p fetch.Partition, format string, args ...any) {
+// failAt stops a split, behind what has been fetched of it.
+func (f *feed) failAt(p fetch.Partition, format string, args ...any) {
 	f.with(p, func(s *split) {
 		err := fmt.Errorf(format, args...)
 		f.abandon(s, fault.New(fault.Failed, "%s: %w", s, err).On(f.r.name))
@@ -251,29 +252,72 @@ func (f *feed) gap(s *split, ev fetch.Gap) {
 // moveTo lets a split go on at a later offset, which may be behind its end.
 func (f *feed) moveTo(s *split, to int64) {
 	s.read.Store(to)
-	if to >= s.until {
+	if to >= s.end() {
 		_ = f.r.e.pipe.put(f.ctx, &Chunk{Split: s.Split, split: s, next: to})
 		return
 	}
 	f.moved(s, to)
 }
 
-// restart reads a topic that was made again from its beginning. Bounds that
-// were resolved for the old one mean nothing for it.
+// restart reads a topic that was made again from its beginning, or does what is
+// to be done then. Bounds that were resolved for the old one mean nothing for it.
 func (f *feed) restart(s *split) {
-	if f.r.e.Bounded {
-		f.abandon(s, fault.New(fault.Failed, "%s: the topic was deleted and made again while it was read", s).On(f.r.name))
+	if err := f.r.recreated(s, "while it was read"); err != nil {
+		f.abandon(s, err)
 		return
 	}
-	n := newSplit(f.r.name, s.key(), s.wants)
-	for range n.wants {
-		n.deliveries = append(n.deliveries, delivery{until: spec.Open, window: always})
+	n := newSplit(f.r, splitKey{s.Topic, s.Partition, s.committed}, nil)
+	n.topic = s.topic
+	n.topic.ID = [16]byte{} // not known yet
+	for _, w := range s.wants {
+		old := f.r.live[s.place(w)]
+		if old == nil || old.split != s {
+			continue
+		}
+		if l := old.leave; l != nil {
+			old.cut = "its topic was deleted and made again"
+			f.r.gone(s.place(w), old, l)
+			continue
+		}
+		d := &delivery{want: w.key(), stream: old.stream, split: n, until: spec.Open, wish: spec.Open, window: always, ends: -1, origin: old.origin}
+		f.r.live[s.place(w)] = d
+		n.wants, n.streams, n.deliveries = append(n.wants, w), append(n.streams, w.Stream.NameFor(s.Topic)), append(n.deliveries, d)
 	}
-	n.feed = f
-	f.add(n, n.bound())
+	if len(n.deliveries) == 0 {
+		f.forget(s)
+		return
+	}
+	f.add(n, fetch.Position{Offset: n.bound(), Epoch: -1})
 }
 
+// recreated tells that a topic is another one than the one that was read. Its
+// error stops the split, or the run.
+func (r *reader) recreated(s *split, when string) error {
+	text := s.String() + ": the topic was deleted and made again " + when
+	switch {
+	case r.e.OnRecreate == RecreateFail:
+		return EndRun(fault.New(fault.Failed, "%s", text).On(r.name))
+	case r.e.OnRecreate == RecreateStop:
+		return fault.New(fault.Partial, "%s", text).On(r.name)
+	case r.e.Bounded:
+		return fault.New(fault.Failed, "%s", text).On(r.name)
+	}
+	r.event(Event{Kind: Recreated, Split: s.Split, Text: text + ": reading the new one from its start"})
+	return nil
+}
+
+// missing tells that a split does not exist any more. One that only patterns
+// take has left; others are waited for.
 func (f *feed) missing(s *split) {
+	named := func(w *wanted) bool { return f.r.want(w.key()) != nil && f.r.want(w.key()).names(s.Topic) }
+	if !f.r.e.Bounded && !slices.ContainsFunc(s.wants, named) {
+		for _, w := range s.wants {
+			if d := f.r.live[s.place(w)]; d != nil && d.split == s {
+				f.r.dismiss(s.place(w), d, deleted)
+			}
+		}
+		return
+	}
 	f.trouble[s.id] = trouble{time.Now(), "it does not exist any more"}
 	f.tell(Lost, s.Split, "%s: it does not exist any more; waiting for it", s)
 }

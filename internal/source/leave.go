@@ -1,0 +1,398 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fetch"
+)
+
+// leaving are the partitions of a topic that one stream no longer wants, on
+// their way out. It is told when the last of them has left.
+type leaving struct {
+	want   string
+	stream string
+	topic  string
+	why    reason
+	drains bool // it is to be read to the ends that the log has now
+	drain  bool // and that has not been given up
+	rest   map[*delivery]bool
+	ends   map[int32]int64 // where they have left
+	cut    map[string]int  // why some ended earlier, and how many
+	due    time.Time       // when draining is given up
+}
+
+// reason is why something leaves.
+type reason uint8
+
+const (
+	removed   reason = iota // the plan no longer has it
+	quiet                   // a draining source has been read out
+	deleted                 // its topic is gone
+	elsewhere               // the cluster's addresses lead to another one now
+)
+
+// adopt makes the newest plan the reader's own and reports whether there was a
+// new one. What is no longer wanted begins to leave.
+func (r *reader) adopt(ctx context.Context) bool {
+	changed := r.changeOver()
+	d, news := r.takeNews()
+	if !news {
+		return changed
+	}
+	if d.cluster != r.cluster || r.other != nil {
+		r.consider(ctx, d.cluster)
+	}
+	before := r.wants
+	r.rewant(d.wants)
+	var back []*delivery
+	for at, one := range r.live {
+		w, was := r.want(at.want), keyed(before, at.want)
+		switch {
+		case w == nil || !w.takes(one.split.topic) || was != nil && !was.sameReading(w.Want):
+			r.dismiss(at, one, removed)
+		case one.leave != nil:
+			if r.callBack(one) {
+				back = append(back, one)
+			}
+		case one.state == rested && !r.drains(w):
+			delete(r.live, at)
+		}
+	}
+	r.tellAdded(back)
+	r.forgetUnwanted()
+	return true
+}
+
+func keyed(wants []*wanted, key string) *wanted {
+	i := slices.IndexFunc(wants, func(w *wanted) bool { return w.key() == key })
+	if i < 0 {
+		return nil
+	}
+	return wants[i]
+}
+
+// forgetUnwanted drops what is known of topics that nobody wants, so that they
+// begin anew if they come back.
+func (r *reader) forgetUnwanted() {
+	wanted := func(topic string) bool {
+		return slices.ContainsFunc(r.wants, func(w *wanted) bool {
+			_, entry := w.entries[topic]
+			return entry || w.takes(cluster.Topic{Name: topic})
+		})
+	}
+	for topic := range r.checked {
+		if !wanted(topic) {
+			delete(r.checked, topic)
+		}
+	}
+	for topic := range r.absent {
+		if !wanted(topic) {
+			delete(r.absent, topic)
+		}
+	}
+	for at := range r.origins {
+		if !wanted(at.topic) {
+			delete(r.origins, at)
+		}
+	}
+}
+
+// dismiss lets a delivery leave.
+func (r *reader) dismiss(at place, d *delivery, why reason) {
+	if d.leave != nil {
+		return
+	}
+	l := r.leavingOf(at, d, why)
+	switch {
+	case d.state == failed:
+		delete(r.live, at)
+		return
+	case d.state != reading:
+		l.ends[at.partition] = d.split.left(d)
+		r.keep(at, d)
+		delete(r.live, at)
+		return
+	}
+	if i := slices.Index(r.waiting, d.split); i >= 0 {
+		r.waiting = slices.Delete(r.waiting, i, i+1)
+		r.mu.Lock()
+		r.open--
+		r.mu.Unlock()
+		delete(r.live, at)
+		return
+	}
+	d.leave, d.aimed, d.target, d.cut = l, false, -1, ""
+	l.rest[d] = true
+	if !l.drain {
+		r.stopAt(d, 0)
+	}
+}
+
+func (r *reader) leavingOf(at place, d *delivery, why reason) *leaving {
+	for _, l := range r.leaves {
+		if l.want == at.want && l.topic == at.topic && l.why == why {
+			return l
+		}
+	}
+	l := &leaving{
+		want: at.want, stream: d.stream, topic: at.topic, why: why, drain: why == removed && r.e.OnRemove != RemoveStop && !r.dead(),
+		rest: map[*delivery]bool{}, ends: map[int32]int64{}, cut: map[string]int{}, due: time.Now().Add(r.drainTimeout(d)),
+	}
+	if why == removed && !l.drain && r.dead() {
+		l.cut["the cluster gives no contact"] = 0
+	}
+	l.drains = l.drain
+	r.leaves = append(r.leaves, l)
+	return l
+}
+
+// drainTimeout is longer where an open transaction may hide the end.
+func (r *reader) drainTimeout(d *delivery) time.Duration {
+	switch {
+	case r.e.DrainTimeout > 0:
+		return r.e.DrainTimeout
+	case d.split.committed:
+		return 90 * time.Second
+	default:
+		return 30 * time.Second
+	}
+}
+
+// dead reports whether nothing can be asked of the cluster.
+func (r *reader) dead() bool {
+	if r.told {
+		return true
+	}
+	for _, f := range r.feeds {
+		if _, all := f.losses[everyBroker]; all || r.brokers > 0 && len(f.losses) >= r.brokers {
+			return true
+		}
+	}
+	return false
+}
+
+// stopAt lets a delivery that leaves end at a position or where it has been read
+// to, whichever is further.
+func (r *reader) stopAt(d *delivery, position int64) {
+	d.aimed = true
+	d.split.finishAt(d, position)
+}
+
+// callBack keeps what was on its way out, and reports whether it was in time:
+// otherwise it comes back when it has left.
+func (r *reader) callBack(d *delivery) bool {
+	l := d.leave
+	if l.why != removed || !d.split.goOn(d) {
+		return false
+	}
+	d.leave = nil
+	delete(l.rest, d)
+	d.origin, d.how = returned, "where it was: it had not left yet"
+	if len(l.rest) == 0 && len(l.ends) == 0 {
+		r.leaves = slices.DeleteFunc(r.leaves, func(o *leaving) bool { return o == l })
+	}
+	return true
+}
+
+// depart goes on with everything that is on its way out: it finds the ends to
+// drain to, gives up in time and tells what has left. It reports whether
+// something has.
+func (r *reader) depart(ctx context.Context) (changed bool) {
+	for _, l := range r.leaves {
+		switch {
+		case len(l.rest) == 0:
+		case !l.drain:
+		case r.dead():
+			r.cutShort(l, func(*delivery) string { return "the cluster gives no contact" })
+		case time.Now().After(l.due):
+			r.cutShort(l, func(d *delivery) string { return r.whatIsLeft(ctx, d) })
+		default:
+			r.aim(ctx, l)
+		}
+	}
+	r.leaves = slices.DeleteFunc(r.leaves, func(l *leaving) bool {
+		if len(l.rest) > 0 {
+			return false
+		}
+		changed = true
+		r.tellLeft(l)
+		return true
+	})
+	return changed
+}
+
+// cutShort ends a drain.
+func (r *reader) cutShort(l *leaving, why func(*delivery) string) {
+	l.drain = false
+	for d := range l.rest {
+		d.cut = why(d)
+		r.stopAt(d, 0)
+	}
+}
+
+// aim looks up the ends that a drain goes to: the high watermarks, whatever the
+// isolation level, because what an open transaction hides belongs to it.
+func (r *reader) aim(ctx context.Context, l *leaving) {
+	var of []cluster.TopicPartition
+	for d := range l.rest {
+		if !d.aimed {
+			of = append(of, d.split.at())
+		}
+	}
+	if len(of) == 0 {
+		return
+	}
+	call, done := r.calling(ctx)
+	defer done()
+	ends, err := r.cluster.Offsets(call, of, cluster.End())
+	if err != nil {
+		if call.Err() == nil {
+			r.lost(err)
+		}
+		return
+	}
+	for d := range l.rest {
+		if end := ends[d.split.at()]; !d.aimed && len(end) == 1 && end[0].Err == nil {
+			d.target = end[0].Offset
+			r.stopAt(d, d.target)
+		}
+	}
+}
+
+// whatIsLeft says why a drain did not come to its end.
+func (r *reader) whatIsLeft(ctx context.Context, d *delivery) string {
+	n := d.target - d.split.read.Load()
+	switch {
+	case d.target < 0:
+		return "the end of the log could not be found out"
+	case n <= 0:
+		return "" // it comes to its end just now
+	}
+	text := fmt.Sprintf("%d offsets are left", n)
+	if n == 1 {
+		text = "1 offset is left"
+	}
+	if !d.split.committed {
+		return text
+	}
+	if id, ok := r.openTransaction(ctx, d.split); ok {
+		return fmt.Sprintf("%s behind an open transaction (producer id %d)", text, id)
+	}
+	return text
+}
+
+// openTransaction returns the producer whose transaction keeps a partition's
+// stable end back.
+func (r *reader) openTransaction(ctx context.Context, s *split) (id int64, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	cl, err := r.cluster.Control()
+	if err != nil {
+		return 0, false
+	}
+	var set kadm.TopicsSet
+	set.Add(s.Topic, s.Partition)
+	topics, err := kadm.NewClient(cl).DescribeProducers(ctx, set)
+	if err != nil {
+		return 0, false
+	}
+	first := int64(-1)
+	topics.EachProducer(func(p kadm.DescribedProducer) {
+		if start := p.CurrentTxnStartOffset; start >= 0 && (first < 0 || start < first) {
+			first, id = start, p.ProducerID
+		}
+	})
+	return id, first >= 0
+}
+
+// collect deals with the deliveries that have ended since the last call, and
+// reports whether there were some.
+func (r *reader) collect() bool {
+	r.mu.Lock()
+	list := r.overs
+	r.overs = nil
+	r.mu.Unlock()
+	for _, o := range list {
+		at := place{o.want, o.split.Topic, o.split.Partition}
+		if r.live[at] != o.delivery {
+			continue // its topic was made again meanwhile
+		}
+		if l := o.leave; l != nil {
+			r.gone(at, o.delivery, l)
+			continue
+		}
+		o.state = ended
+		if o.err != nil {
+			o.state = failed
+		}
+		r.keep(at, o.delivery)
+	}
+	return len(list) > 0
+}
+
+// gone notes that a delivery has left.
+func (r *reader) gone(at place, d *delivery, l *leaving) {
+	delete(l.rest, d)
+	l.ends[at.partition] = d.split.left(d)
+	if d.cut != "" && (d.target < 0 || l.ends[at.partition] < d.target) {
+		l.cut[d.cut]++
+	}
+	d.leave = nil
+	r.keep(at, d)
+	if l.why == quiet {
+		d.state = rested
+		return
+	}
+	delete(r.live, at)
+}
+
+// keep remembers where a delivery stopped.
+func (r *reader) keep(at place, d *delivery) {
+	p := d.split.position()
+	if end := d.split.left(d); end != p.Offset {
+		p.Offset, p.Epoch = end, -1
+	}
+	r.e.kept.keep(r.leftover(at.want, at.topic, at.partition), p)
+}
+
+// abandon remembers where everything stands, because the cluster is given up.
+func (r *reader) abandon() {
+	for _, f := range r.feeds {
+		f.end()
+	}
+	for at, d := range r.live {
+		if d.state == reading {
+			r.e.kept.keep(r.leftover(at.want, at.topic, at.partition), d.split.position())
+		}
+	}
+}
+
+// changeOver replaces the client if another one has made contact.
+func (r *reader) changeOver() bool {
+	if r.other == nil {
+		return false
+	}
+	select {
+	case info := <-r.other.met:
+		r.replace(info)
+		return true
+	default:
+		return false
+	}
+}
+
+// remove takes everything out of the fetchers that has ended.
+func (f *feed) remove(gone []fetch.Partition) {
+	for _, p := range gone {
+		if f.split(p) == nil { // otherwise it is read anew
+			f.Remove(p)
+		}
+		delete(f.trouble, p)
+	}
+}

@@ -1,0 +1,154 @@
+package source
+
+import (
+	"context"
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fault"
+)
+
+// candidate is a cluster with changed addresses or credentials. It takes the
+// place of the one that is being read as soon as it has made contact: what works
+// is not given up for what may not.
+type candidate struct {
+	cluster *cluster.Cluster
+	met     chan cluster.Info // capacity 1
+	stop    context.CancelFunc
+}
+
+// consider begins to make contact with a cluster that is to be read in place of
+// the present one, or calls that off.
+func (r *reader) consider(ctx context.Context, c *cluster.Cluster) {
+	if r.other != nil && r.other.cluster == c {
+		return
+	}
+	r.dropCandidate()
+	if c == r.cluster {
+		return
+	}
+	ctx, stop := context.WithCancel(ctx)
+	n := &candidate{c, make(chan cluster.Info, 1), stop}
+	r.other = n
+	r.running.Go(func() { r.try(ctx, n) })
+}
+
+func (r *reader) dropCandidate() {
+	if r.other != nil {
+		r.other.stop()
+		go r.other.cluster.Close()
+		r.other = nil
+	}
+}
+
+// try makes contact, however long that takes.
+func (r *reader) try(ctx context.Context, n *candidate) {
+	told := false
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		info, err := n.cluster.Connect(ctx)
+		if err == nil {
+			n.met <- info
+			r.poke()
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if !told {
+			told = true
+			r.event(Event{
+				Kind: Failed, Text: err.Error() + "; this comes of the changed metadata, so reading goes on as before; trying again",
+				Hint: fault.HintOf(err),
+			})
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// replace goes over to the candidate. Positions stay if it is the same physical
+// cluster; of another one everything is found anew.
+func (r *reader) replace(info cluster.Info) {
+	old, before := r.cluster, r.id
+	r.cluster = r.other.cluster
+	r.other = nil
+	r.told = false
+	feeds := r.feeds
+	if same := before == info.ClusterID; !same {
+		r.event(Event{Kind: Note, Text: r.name + ": the addresses lead to another cluster now, id " + orNone(info.ClusterID) +
+			" in place of " + orNone(before) + ": what was read before means nothing for it"})
+		r.restart(feeds)
+	} else {
+		r.carryOver(feeds)
+		r.event(Event{Kind: Note, Text: r.name + ": connected anew with the changed settings"})
+	}
+	go old.Close()
+	r.met(info)
+	for at, d := range r.live { // what was refused may be allowed now
+		if d.state == failed && d.leave == nil {
+			delete(r.live, at)
+			r.origins[at] = d.origin
+		}
+	}
+	clear(r.checked)
+}
+
+func orNone(id string) string {
+	if id == "" {
+		return "(none)"
+	}
+	return id
+}
+
+// carryOver reads on with the new client where the old one stopped.
+func (r *reader) carryOver(feeds map[feedKey]*feed) {
+	r.feeds = map[feedKey]*feed{}
+	moved := map[*feed]*feed{}
+	for key, f := range feeds {
+		n := r.newFeed(r.ctx, key.committed)
+		r.feeds[key], moved[f] = n, n
+		for _, s := range f.end() {
+			n.add(s, s.position())
+		}
+	}
+	for _, s := range r.waiting {
+		s.feed = moved[s.feed]
+	}
+}
+
+// restart gives up everything that was read of another physical cluster.
+func (r *reader) restart(feeds map[feedKey]*feed) {
+	for _, f := range feeds {
+		f.end()
+	}
+	for at, d := range r.live {
+		if d.leave != nil {
+			d.cut = "the addresses lead to another cluster"
+			r.stopAt(d, 0)
+			continue
+		}
+		r.dismiss(at, d, elsewhere)
+	}
+	// They are kept under the id of the cluster that they were read of.
+	for len(r.live) > 0 && r.ctx.Err() == nil {
+		if !r.collect() {
+			select {
+			case <-r.wake:
+			case <-r.ctx.Done():
+			}
+		}
+	}
+	r.depart(r.ctx)
+	r.feeds = map[feedKey]*feed{}
+	for _, w := range r.wants {
+		w.looked, w.late = false, true
+		for entry := range w.entries {
+			w.entries[entry] = false
+		}
+	}
+	clear(r.absent)
+	clear(r.origins)
+}

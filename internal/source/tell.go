@@ -1,0 +1,138 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/spec"
+)
+
+// mostListed is up to how many partitions a line lists one by one.
+const mostListed = 8
+
+// addition are partitions of one topic that one stream has come to read.
+type addition struct {
+	stream     string
+	topic      string
+	all        int // partitions of the topic
+	partitions []int32
+	how        string // where they begin
+	drains     bool
+}
+
+// tellAdded tells what has come while the run goes on, a line for each topic and
+// stream, and where it begins.
+func (r *reader) tellAdded(come []*delivery) {
+	if !r.again && !r.late {
+		return
+	}
+	var list []*addition
+	for _, d := range come {
+		s := d.split
+		at := slices.IndexFunc(list, func(a *addition) bool { return a.stream == d.stream && a.topic == s.Topic && a.how == d.how })
+		if at < 0 {
+			at = len(list)
+			w := r.want(d.want)
+			list = append(list, &addition{stream: d.stream, topic: s.Topic, all: len(s.topic.Partitions), how: d.how, drains: w != nil && r.drains(w)})
+		}
+		list[at].partitions = append(list[at].partitions, s.Partition)
+	}
+	for _, a := range list {
+		r.event(a.event(r))
+	}
+}
+
+func (a *addition) event(r *reader) Event {
+	text := fmt.Sprintf("+ %s/%s (%s)", r.name, a.topic, partitionsText(a.partitions, a.all))
+	if a.stream != a.topic {
+		text += " for " + a.stream
+	}
+	if a.how != "" {
+		text += ", from " + a.how
+	}
+	if a.drains {
+		text += ", draining"
+	}
+	ev := Event{Kind: Added, Text: text, Stream: a.stream, Partitions: len(a.partitions)}
+	ev.Split.Topic = a.topic
+	return ev
+}
+
+// partitionsText says how many partitions, and which if they are not all.
+func partitionsText(ids []int32, all int) string {
+	switch n := len(ids); {
+	case n == 1 && all == 1:
+		return "1 partition"
+	case n == all:
+		return fmt.Sprintf("%d partitions", n)
+	case n > mostListed:
+		return fmt.Sprintf("%d of %d partitions", n, all)
+	}
+	slices.Sort(ids)
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.Itoa(int(id))
+	}
+	if len(ids) == 1 {
+		return "partition " + texts[0]
+	}
+	return "partitions " + strings.Join(texts, ", ")
+}
+
+// startText says where something begins that came while the run goes on.
+func startText(b spec.Bound, started time.Time) string {
+	switch {
+	case b.Kind == spec.Start && b.N == 0:
+		return "its start"
+	case b.Kind == spec.Time && b.N == started.UnixMilli():
+		return "the first record since this run began"
+	default:
+		return b.String()
+	}
+}
+
+// tellLeft tells that a topic has left, where, and what was not read of it.
+func (r *reader) tellLeft(l *leaving) {
+	ev := Event{Kind: Removed, Stream: l.stream, Partitions: len(l.ends), Positions: l.ends}
+	ev.Split.Topic = l.topic
+	place := fmt.Sprintf("- %s/%s", r.name, l.topic)
+	if l.stream != l.topic {
+		place += " for " + l.stream
+	}
+	var left []string
+	for _, why := range slices.Sorted(maps.Keys(l.cut)) {
+		left = append(left, why)
+	}
+	switch {
+	case l.why == deleted:
+		ev.Text = place + " deleted"
+	case len(left) > 0 && len(l.ends) == 0:
+		ev.Text = fmt.Sprintf("%s removed; %s", place, strings.Join(left, "; "))
+	case len(left) > 0:
+		ev.Text = fmt.Sprintf("%s not drained: %s; left at %s", place, strings.Join(left, "; "), positionsText(l.ends))
+	case len(l.ends) == 0:
+		ev.Text = place + " removed"
+	case l.why == quiet || l.drains:
+		ev.Kind, ev.Text = Drained, fmt.Sprintf("%s drained at %s", place, positionsText(l.ends))
+	default:
+		ev.Text = fmt.Sprintf("%s left at %s", place, positionsText(l.ends))
+	}
+	r.event(ev)
+}
+
+// positionsText lists positions by partition, or says how many there are.
+func positionsText(ends map[int32]int64) string {
+	if len(ends) > mostListed {
+		return fmt.Sprintf("the positions of %d partitions", len(ends))
+	}
+	var list []string
+	for _, id := range slices.SortedFunc(maps.Keys(ends), cmp.Compare) {
+		list = append(list, fmt.Sprintf("%d:%d", id, ends[id]))
+	}
+	return strings.Join(list, " ")
+}
