@@ -28,11 +28,7 @@ type document interface {
 	tables(wide bool) []output.Table
 }
 
-func newDescribeCmd(env *Env) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "describe [NAME]",
-		Short: "Show streams, clusters and topics",
-		Long: `describe shows what streams there are and where they live; clusters with their
+const describeLong = `describe shows what streams there are and where they live; clusters with their
 brokers; topics with their partitions. Without more it lists the streams, and
 with a lone NAME it shows that stream. All clusters are asked at once; one that
 does not answer is shown with its error, and the exit code is 3.
@@ -40,7 +36,13 @@ does not answer is shown with its error, and the exit code is 3.
 With --watch everything is read and asked again, the metadata too, until a signal
 ends it with exit code 0. A terminal is redrawn in place. In a pipe tables are
 written when they have changed, behind an empty line; JSON is one document a line
-and YAML one document behind ---, each time.`,
+and YAML one document behind ---, each time.`
+
+func newDescribeCmd(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "describe [NAME]",
+		Short: "Show streams, clusters and topics",
+		Long:  describeLong,
 		Example: `  kcm describe                          the streams
   kcm describe orders                   a stream, partition by partition
   kcm describe cluster east             a cluster and its brokers

@@ -101,9 +101,9 @@ func (s *screen) frame(text []byte, status string) []byte {
 	s.begun = true
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	foot := append(s.messages.list(), status)
-	if room := height - len(foot); height > 0 && len(lines) > room {
-		kept := max(room-1, 0)
-		lines = append(lines[:kept:kept], fmt.Sprintf("… %s more", count(int64(len(lines)-kept), "line")))
+	if height > 0 {
+		foot = foot[max(min(len(foot)-1, len(foot)+1-height), 0):]
+		lines = fit(lines, height-len(foot))
 	}
 	b.WriteString(noWrap + home)
 	for i, line := range append(lines, foot...) {
@@ -114,6 +114,15 @@ func (s *screen) frame(text []byte, status string) []byte {
 	}
 	b.WriteString(clearRest + wrap)
 	return b.Bytes()
+}
+
+// fit leaves out the last lines that there is no room for, and says how many.
+func fit(lines []string, room int) []string {
+	if len(lines) <= room || room < 1 {
+		return lines[:min(len(lines), max(room, 0))]
+	}
+	kept := room - 1
+	return append(lines[:kept:kept], fmt.Sprintf("… %s more", count(int64(len(lines)-kept), "line")))
 }
 
 // heightOf returns a function that looks how many lines the terminal has at the

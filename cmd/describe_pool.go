@@ -151,6 +151,8 @@ type inquiry struct {
 	reply  reply[any]
 	took   time.Duration
 	lost   bool
+
+	overdue bool // a round has waited for it, in vain
 }
 
 // forget gives up what is under way and what is known of answers.
@@ -193,7 +195,7 @@ func (d *desk) take(wait time.Duration) {
 }
 
 // behind reports whether a round does without waiting for the cluster.
-func (d *desk) behind() bool { return d.lost || d.slow }
+func (d *desk) behind() bool { return d.lost || d.slow || d.running.overdue }
 
 // reply is what a round shows. Figures of an earlier round are not shown again,
 // but for a cluster that always answers late: its last answer is as fresh as
@@ -203,7 +205,11 @@ func (d *desk) reply(wait time.Duration) reply[any] {
 		return reply[any]{err: d.wrong}
 	}
 	d.take(wait)
-	if d.running == nil || d.lost {
+	if d.running == nil {
+		return d.last
+	}
+	d.running.overdue = true
+	if d.lost {
 		return d.last
 	}
 	age := time.Since(d.running.began)
@@ -244,17 +250,19 @@ func (d *desk) met(info cluster.Info, err error) {
 	d.info, d.at = info, time.Now()
 }
 
+// outcome is what a question led to.
+type outcome struct {
+	answer any
+	err    error
+}
+
 // inquire puts a question. When a cluster that is known stays silent, a new
-// contact is tried beside it, whose error tells for certain and soon what is
-// wrong; a look-up's own would say only that there was no answer.
+// contact is tried beside it, whose error tells for certain what is wrong; a
+// look-up's own would say only that there was no answer.
 func (d *desk) inquire(ctx context.Context, ask func(context.Context, respondent) (any, error)) (any, error) {
-	type outcome struct {
-		answer any
-		err    error
-	}
 	ctx, cancel := context.WithTimeout(ctx, 2*inquiryLimit)
 	defer cancel()
-	answers, contact := make(chan outcome, 1), make(chan error, 1)
+	answers := make(chan outcome, 1)
 	known := d.known()
 	d.asking.Go(func() {
 		answer, err := ask(ctx, respondent{d.cluster, d.meet})
@@ -262,25 +270,48 @@ func (d *desk) inquire(ctx context.Context, ask func(context.Context, respondent
 	})
 	timer := time.NewTimer(suspicious)
 	defer timer.Stop()
-	for {
-		select {
-		case o := <-answers:
-			if fault.KindOf(o.err) == fault.Unreachable {
-				d.met(cluster.Info{}, o.err)
-			}
-			return o.answer, o.err
-		case <-timer.C:
-			if known {
-				d.asking.Go(func() {
-					_, err := d.cluster.Connect(ctx)
-					contact <- err
-				})
-			}
-		case err := <-contact:
-			if err != nil && ctx.Err() == nil {
-				d.met(cluster.Info{}, err)
-				return nil, err
-			}
-		}
+	var o outcome
+	select {
+	case o = <-answers:
+	case <-timer.C:
+		o = d.doubt(ctx, answers, known)
 	}
+	if fault.KindOf(o.err) == fault.Unreachable {
+		d.met(cluster.Info{}, o.err)
+	}
+	return o.answer, o.err
+}
+
+// doubt waits for an answer that is late. Of a cluster that is not known the
+// question itself begins with a contact.
+func (d *desk) doubt(ctx context.Context, answers <-chan outcome, known bool) outcome {
+	if !known {
+		return <-answers
+	}
+	contact := make(chan error, 1)
+	d.asking.Go(func() {
+		_, err := d.cluster.Connect(ctx)
+		contact <- err
+	})
+	select {
+	case o := <-answers:
+		if fault.KindOf(o.err) != fault.Unreachable {
+			return o
+		}
+		if err := <-contact; err != nil {
+			return d.failed(err)
+		}
+		return o
+	case err := <-contact:
+		if err != nil {
+			return d.failed(err)
+		}
+		return <-answers
+	}
+}
+
+// failed is the outcome for a cluster that cannot be met any more.
+func (d *desk) failed(err error) outcome {
+	d.met(cluster.Info{}, err)
+	return outcome{err: err}
 }

@@ -76,9 +76,6 @@ func (w *watching) run(ctx context.Context, apply func(*metadata.View) error) er
 	})
 }
 
-// watchable reports whether the metadata can change at all.
-func (w *watching) watchable() bool { return w.watcher != nil && w.watcher.Watchable() }
-
 // registriesOf are the values of --registry without those for clusters that the
 // view does not have.
 func (in Inputs) registriesOf(view *metadata.View) []string {
