@@ -1,8 +1,10 @@
 // Package metadata owns what the user wrote about clusters and streams: it
 // reads the sources (files, directories, standard input, HTTP, Kubernetes
 // manifests, Flink's list, or addresses from the command line), checks them
-// strictly and hands out one View. It contacts no broker, reads no properties
-// file, certificate or key store, and knows nothing of kgo.
+// strictly and hands out one View. A Watcher follows the sources and hands out a
+// new View when they mean something else. The package contacts no broker,
+// interprets no properties file, certificate or key store (a Watcher looks at
+// their content to tell that it changed), and knows nothing of kgo.
 package metadata
 
 import (
