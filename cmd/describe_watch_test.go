@@ -428,3 +428,48 @@ func TestWatchChangesWithTheMetadata(t *testing.T) {
 		t.Errorf("%d warnings: %s", n, r.stderr)
 	}
 }
+
+// TestWatchOfWhatGoes takes a cluster or a topic away and gives it back.
+func TestWatchOfWhatGoes(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	file, topic := describeRig(t, rig)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(text)
+	without := strings.NewReplacer("  west: {", "  elsewhere: {", "cluster: west", "cluster: elsewhere").Replace(good)
+	publish := func(text string) {
+		write(t, file+".next", text)
+		if err := os.Rename(file+".next", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const noWest = "there is no cluster west"
+	for _, c := range []struct{ args, here, gone string }{
+		{"cluster west", `"name":"west",`, `"error":"` + noWest + `"`},
+		{"topics west", `"failed":[],"error":null}`, `"topics":[],"failed":[{"cluster":"west","error":"` + noWest + `"}],"error":null}`},
+		{"topic west/" + topic, `"topic":"` + topic + `"`, `"topics":[],"failed":[{"cluster":"west","error":"` + noWest + `"}],"error":null}`},
+		{"stream west/" + topic, `"cluster":"west"`, `"sources":[],"error":"no cluster \"west\""}`},
+	} {
+		publish(good)
+		r := startWatch(t, nil, append(append([]string{"-m", file, "describe"}, strings.Fields(c.args)...), "--watch", "--interval", "100ms", "-o", "json")...)
+		if first := r.next(); !strings.Contains(first, c.here) || strings.Contains(first, noWest) {
+			t.Errorf("%s: at first %s", c.args, first)
+		}
+		publish(without)
+		r.until(c.gone, func(text string) bool { return strings.Contains(text, c.gone) })
+		publish(good)
+		r.until(c.here, func(text string) bool { return strings.Contains(text, c.here) && !strings.Contains(text, noWest) })
+		r.end(os.Interrupt)
+	}
+	r := startWatch(t, nil, "-m", file, "describe", "topic", "east/"+topic, "--watch", "--interval", "100ms")
+	r.next()
+	rig.Cluster("east").DeleteTopic(topic)
+	r.until("the topic to go", func(text string) bool {
+		return strings.HasSuffix(text, "-        "+topic+"           -         -  there is no topic "+topic+"\n")
+	})
+	rig.Cluster("east").CreateTopic(topic, 3, nil)
+	r.until("the topic", func(text string) bool { return strings.Contains(text, "east     "+topic+"           3         1\n") })
+	r.end(os.Interrupt)
+}
