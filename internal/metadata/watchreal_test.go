@@ -143,23 +143,27 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// TestPipeIsReadOnce, as standard input is.
+// TestPipeIsReadOnce, as standard input is, wherever it is named.
 func TestPipeIsReadOnce(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
+	pipe := func(text string) string {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Close() })
+		fmt.Fprint(w, text)
+		w.Close()
+		path := fmt.Sprintf("/dev/fd/%d", r.Fd())
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("this system has no /dev/fd")
+		}
+		return path
 	}
-	defer r.Close()
-	fmt.Fprint(w, source("a"))
-	w.Close()
 	path := filepath.Join(t.TempDir(), "b.yaml")
-	put(t, path, stream("b"))
-	pipe := fmt.Sprintf("/dev/fd/%d", r.Fd())
-	if _, err := os.Stat(pipe); err != nil {
-		t.Skip("this system has no /dev/fd")
-	}
-	next := really(t, WatchOptions{Refresh: time.Hour, Options: Options{Stdin: strings.NewReader(stream("c"))}}, patient(), pipe, path, "-")
-	renameOver(t, path, stream("d"))
+	secret := "clusters: {west: {bootstrap: 'b:1', sasl: {mechanism: PLAIN, username: u, password: 'file:" + pipe("secret") + "'}}}\n"
+	put(t, path, secret+stream("b"))
+	next := really(t, WatchOptions{Refresh: time.Hour, Options: Options{Stdin: strings.NewReader(stream("c"))}}, patient(), pipe(source("a")), path, "-")
+	renameOver(t, path, secret+stream("d"))
 	if got, want := next(soon), "orders: east[a]; d: east[d]; c: east[c]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
