@@ -231,12 +231,18 @@ func (p *planner) wants(view *metadata.View, first bool) ([]source.Want, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := sel.Err(); err != nil && first && !p.waits {
-		return nil, err
+	wants := o.wantsOf(view, sel.Streams)
+	if first {
+		if err := p.checkFirst(sel, wants); err != nil {
+			return nil, err
+		}
 	}
 	p.tellMissing(sel.Missing)
-	var wants []source.Want
-	for _, s := range sel.Streams {
+	return wants, o.checkSpecs(wants)
+}
+
+func (o *consumeOptions) wantsOf(view *metadata.View, streams []*metadata.Stream) (wants []source.Want) {
+	for _, s := range streams {
 		id := s.Name
 		if view.Stream(id) != s { // a CLUSTER/TOPIC, which may share a stream's name
 			id = "/" + id
@@ -247,16 +253,25 @@ func (p *planner) wants(view *metadata.View, first bool) ([]source.Want, error) 
 			}
 		}
 	}
-	if first && len(sel.Missing) == 0 {
-		if err := o.narrow.check(sel.Streams); err != nil {
-			return nil, err
+	return wants
+}
+
+// checkFirst refuses what selects nothing, unless it is waited for.
+func (p *planner) checkFirst(sel metadata.Selection, wants []source.Want) error {
+	if err := sel.Err(); err != nil {
+		if p.waits {
+			return nil
 		}
+		return err
 	}
-	if first && len(wants) == 0 && !p.waits {
-		return nil, fault.New(fault.Usage, "nothing to read: no selected stream has an active source on %s", o.narrow.where()).
+	if err := p.o.narrow.check(sel.Streams); err != nil {
+		return err
+	}
+	if len(wants) == 0 && !p.waits {
+		return fault.New(fault.Usage, "nothing to read: no selected stream has an active source on %s", p.o.narrow.where()).
 			WithHint("kcm describe shows what the streams are made of")
 	}
-	return wants, o.checkSpecs(wants)
+	return nil
 }
 
 // tellMissing tells, once per change, which words select nothing yet.

@@ -81,7 +81,7 @@ func (b *builder) security(c *Cluster) error {
 	if err != nil {
 		return err
 	}
-	c.dialer = &dialer{wire: w, book: c.book}
+	c.dialer = &dialer{wire: w, book: c.book, open: b.cfg.Dial}
 	useTLS, useSASL, err := b.protocol()
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func (c *Cluster) Tuning() Tuning { return c.tuning }
 // nothing to kcm, or TLS or SASL is off.
 func (c *Cluster) Ignored() []Property { return slices.Clone(c.ignored) }
 
-// Close closes the control client and forgets tickets.
+// Close closes the control client and forgets tickets. More calls do nothing.
 func (c *Cluster) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,6 +241,7 @@ func (c *Cluster) Close() {
 	}
 	if c.login != nil && c.login.close != nil {
 		c.login.close()
+		c.login.close = nil
 	}
 }
 

@@ -1,6 +1,10 @@
 package cluster
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"net"
+)
 
 // Config describes a cluster as its user wrote it. Explicit fields win over
 // Properties one by one, Properties win over PropertiesFile.
@@ -16,6 +20,9 @@ type Config struct {
 
 	TLS  *TLS  // nil leaves it to security.protocol; an empty TLS is TLS with the system's roots
 	SASL *SASL // nil leaves it to the properties
+
+	// Dial connects to an address, for networks other than TCP; nil: TCP.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error) `json:"-"`
 
 	PropertiesFile string     // a Java properties file; read by New
 	Properties     []Property // the lowest layer wins, then the Java name, then the first

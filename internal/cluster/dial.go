@@ -29,6 +29,7 @@ type dialer struct {
 	wire wire
 	tls  *tls.Config // nil: plain
 	book *book
+	open func(ctx context.Context, network, addr string) (net.Conn, error) // nil: TCP
 }
 
 // with returns the function that kgo dials with; limit holds for TCP and TLS
@@ -82,11 +83,15 @@ func (d *dialer) tlsFor(addr string) *tls.Config {
 }
 
 func (d *dialer) tcp(ctx context.Context, addr string) (net.Conn, error) {
-	nd := net.Dialer{}
-	if !d.wire.keepAlive {
-		nd.KeepAlive = -1
+	open := d.open
+	if open == nil {
+		nd := &net.Dialer{}
+		if !d.wire.keepAlive {
+			nd.KeepAlive = -1
+		}
+		open = nd.DialContext
 	}
-	conn, err := nd.DialContext(ctx, d.wire.network, addr)
+	conn, err := open(ctx, d.wire.network, addr)
 	if err != nil {
 		return nil, &dialError{addr: addr, err: err}
 	}

@@ -27,7 +27,8 @@ func (f *Fetcher) lookup(now time.Time) time.Time {
 	if f.looking {
 		return time.Time{}
 	}
-	if now.After(f.refreshAt) {
+	if !now.Before(f.refreshAt) {
+		f.refreshAt = now.Add(f.cfg.timing.refresh)
 		for topic := range f.topics {
 			f.stale[topic] = struct{}{}
 		}

@@ -201,7 +201,7 @@ func (r *reader) entry(s *split, from int64) fetch.Position {
 	at := fetch.Position{Offset: from, Epoch: -1}
 	for _, w := range s.wants {
 		l := r.leftover(w.key(), s.Topic, s.Partition)
-		if kept, ok := r.e.kept.find(l); ok && kept.Offset == from {
+		if kept, ok := r.e.kept.find(l); ok && kept.Offset == from && kept.TopicID == s.topic.ID {
 			at = kept
 		}
 		r.e.kept.drop(l)

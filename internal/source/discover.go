@@ -35,7 +35,7 @@ func (l *looks) searching() bool { return l.err != nil || len(l.missing) > 0 }
 // read finds the cluster's splits, starts them and looks after them until all
 // are finished. What cannot be found yet is looked for again, and what a later
 // plan wants is made so.
-func (r *reader) read(ctx context.Context, _ cluster.Info) error {
+func (r *reader) read(ctx context.Context) error {
 	r.lates = time.Since(r.e.Started) > lateContact
 	l := &looks{since: time.Now(), pause: firstPause, refresh: time.Now().Add(r.refresh())}
 	r.look(ctx, l)
@@ -44,37 +44,50 @@ func (r *reader) read(ctx context.Context, _ cluster.Info) error {
 	}
 	r.e.begun.arrive(r)
 	for {
-		if r.hopeless(l.err, l.since) {
-			return r.givenUp(l.err)
+		if over, err := r.turn(ctx, l); over {
+			return err
 		}
-		if r.e.Bounded && time.Since(l.since) >= r.e.GiveUp {
-			r.giveUp(l.missing)
-			l.missing = nil
-		}
-		changed := r.settle(ctx)
-		changed = r.adopt(ctx) || changed
-		if len(r.wants) == 0 && len(r.live) == 0 {
-			return errGone
-		}
-		if !changed {
-			if !l.searching() && r.finishes() {
-				return nil
-			}
-			if !r.wait(ctx, l) {
-				return ctx.Err()
-			}
-		}
-		r.again = true
-		due := !r.e.Exit && !time.Now().Before(l.refresh)
-		if l.searching() || due || changed {
-			r.look(ctx, l)
-			l.pause = min(max(2*l.pause, firstPause), 5*time.Second)
-		}
-		if due {
-			r.watchEnds(ctx)
-			l.refresh = time.Now().Add(r.refresh())
-		}
-		r.admit(ctx)
+	}
+}
+
+// turn does what is to be done, waits until something changes, and looks at the
+// topics if that is why. It reports whether reading is over.
+func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
+	if r.hopeless(l.err, l.since) {
+		return true, r.givenUp(l.err)
+	}
+	if r.e.Bounded && time.Since(l.since) >= r.e.GiveUp {
+		r.giveUp(l.missing)
+		l.missing = nil
+	}
+	changed := r.settle(ctx)
+	changed = r.adopt(ctx) || changed
+	switch {
+	case len(r.wants) == 0 && len(r.live) == 0:
+		return true, errGone
+	case changed:
+	case !l.searching() && r.finishes():
+		return true, nil
+	case !r.wait(ctx, l):
+		return true, ctx.Err()
+	}
+	r.lookAgain(ctx, l, changed)
+	r.admit(ctx)
+	return false, nil
+}
+
+// lookAgain looks at the topics if something has changed, has not been found yet
+// or is to be looked at from time to time.
+func (r *reader) lookAgain(ctx context.Context, l *looks, changed bool) {
+	r.again = true
+	due := !r.e.Exit && !time.Now().Before(l.refresh)
+	if l.searching() || due || changed {
+		r.look(ctx, l)
+		l.pause = min(max(2*l.pause, firstPause), 5*time.Second)
+	}
+	if due {
+		r.watchEnds(ctx)
+		l.refresh = time.Now().Add(r.refresh())
 	}
 }
 

@@ -155,8 +155,12 @@ func (f *feed) moved(s *split, to int64) {
 	f.Add(s.id, s.position(), s.fetchUntil())
 }
 
-// Event keeps an event for the reader.
+// Event keeps an event for the reader. A lost contact also ends the look-up that
+// the reader may be waiting for because something leaves.
 func (f *feed) Event(ev fetch.Event) {
+	if _, lost := ev.(fetch.Lost); lost {
+		defer f.r.stopAiming()
+	}
 	f.mu.Lock()
 	f.events = append(f.events, ev)
 	f.mu.Unlock()

@@ -250,6 +250,9 @@ func (r *reader) aim(ctx context.Context, l *leaving) {
 	}
 	call, done := r.calling(ctx)
 	defer done()
+	r.mu.Lock()
+	r.aiming = done
+	r.mu.Unlock()
 	ends, err := r.cluster.Offsets(call, of, cluster.End())
 	if err != nil {
 		if call.Err() == nil {
@@ -258,10 +261,19 @@ func (r *reader) aim(ctx context.Context, l *leaving) {
 		return
 	}
 	for d := range l.rest {
-		if end := ends[d.split.at()]; !d.aimed && len(end) == 1 && end[0].Err == nil {
+		if end := ends[d.split.at()]; !d.aimed && len(end) == 1 && end[0].Err == nil && call.Err() == nil {
 			d.target = end[0].Offset
 			r.stopAt(d, d.target)
 		}
+	}
+}
+
+// stopAiming ends a look-up of ends, which may wait for a broker that is gone.
+func (r *reader) stopAiming() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.aiming != nil {
+		r.aiming()
 	}
 }
 

@@ -23,10 +23,10 @@ type reader struct {
 	other   *candidate
 
 	wants   []*wanted
-	told    bool              // that there is no contact
+	told    bool // that there is no contact
 	feeds   map[feedKey]*feed
-	running sync.WaitGroup    // of the feeds and of attempts to connect anew
-	wake    chan struct{}     // capacity 1: something has changed
+	running sync.WaitGroup // of the feeds and of attempts to connect anew
+	wake    chan struct{}  // capacity 1: something has changed
 
 	live    map[place]*delivery // what is under way, finished or failed
 	origins map[place]origin    // of what could not be started at once
@@ -44,6 +44,7 @@ type reader struct {
 	news      bool // desired has not been looked at
 	ended     bool
 	interrupt context.CancelFunc // of calls under way; may be nil
+	aiming    context.CancelFunc // of a look-up of ends; may be nil
 	overs     []over             // deliveries that have ended and have not been looked at
 	open      int                // splits that are not finished
 	reasons   map[string]bool    // for which something failed
@@ -89,9 +90,9 @@ func (r *reader) run(ctx context.Context) {
 	defer stop()
 	defer r.e.entered.arrive(r)
 	defer r.e.begun.arrive(r)
-	info, err := r.contact(ctx)
+	err := r.contact(ctx)
 	if err == nil {
-		err = r.read(ctx, info)
+		err = r.read(ctx)
 	}
 	if ctx.Err() != nil {
 		return
@@ -126,11 +127,11 @@ func (r *reader) release() {
 
 // contact tries to reach the cluster until it answers. A bounded run gives up
 // after GiveUp; a refusal that trying again cannot change ends it at once.
-func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
+func (r *reader) contact(ctx context.Context) error {
 	since := time.Now()
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		if err := r.reconsider(); err != nil {
-			return cluster.Info{}, err
+			return err
 		}
 		info, err := r.connect(ctx, since)
 		switch {
@@ -138,7 +139,7 @@ func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 			r.e.heard()
 			r.back()
 			r.met(info)
-			return info, nil
+			return nil
 		case errors.Is(err, context.Canceled) && ctx.Err() == nil: // a plan came
 			wait, since = 125*time.Millisecond, time.Now()
 			continue
@@ -146,14 +147,14 @@ func (r *reader) contact(ctx context.Context) (cluster.Info, error) {
 		r.e.entered.arrive(r)
 		r.e.begun.arrive(r)
 		if ctx.Err() != nil || r.final(err, since) {
-			return info, r.givenUp(err)
+			return r.givenUp(err)
 		}
 		r.lost(err)
 		select {
 		case <-time.After(r.within(wait, since)):
 		case <-r.wake:
 		case <-ctx.Done():
-			return info, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
@@ -317,13 +318,6 @@ func (r *reader) refused(topic string, err error) int {
 	n := r.unread[topic]
 	delete(r.unread, topic)
 	return n
-}
-
-// unfinished is how many splits are under way.
-func (r *reader) unfinished() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.open
 }
 
 // poke lets the reader look whether it still has something to do.

@@ -11,16 +11,13 @@ import (
 // moved since the last look, with no transaction open, and that has been read out
 // is let go; one of those that gets a record after that is read again.
 func (r *reader) watchEnds(ctx context.Context) {
-	var list []*delivery
-	var of []cluster.TopicPartition
-	for at, d := range r.live {
-		w := r.want(at.want)
-		if w != nil && r.drains(w) && d.leave == nil && (d.state == reading || d.state == rested) {
-			list, of = append(list, d), append(of, d.split.at())
-		}
-	}
+	list := r.draining()
 	if len(list) == 0 {
 		return
+	}
+	of := make([]cluster.TopicPartition, len(list))
+	for i, d := range list {
+		of[i] = d.split.at()
 	}
 	call, done := r.calling(ctx)
 	defer done()
@@ -38,19 +35,38 @@ func (r *reader) watchEnds(ctx context.Context) {
 			d.ends = -1
 			continue
 		}
-		end, stable := o[0].Offset, o[1].Offset
-		at := place{d.want, d.split.Topic, d.split.Partition}
-		switch {
-		case d.state == rested && end > d.split.left(d):
-			late[at.topic] += end - d.split.left(d)
-			delete(r.live, at)
-			r.poke()
-		case d.state == reading && end == d.ends && stable == end && d.split.read.Load() >= end:
-			r.dismiss(at, d, quiet)
-		}
-		d.ends = end
+		late[d.split.Topic] += r.judge(d, o[0].Offset, o[1].Offset)
 	}
 	for topic, n := range late {
-		r.event(Event{Kind: Note, Text: fmt.Sprintf("%s/%s: %d more offsets were written after it had been drained: reading them", r.name, topic, n)})
+		if n > 0 {
+			r.event(Event{Kind: Note, Text: fmt.Sprintf("%s/%s: %d more offsets were written after it had been drained: reading them", r.name, topic, n)})
+			r.poke()
+		}
 	}
+}
+
+// draining returns what is read of draining sources, or has been.
+func (r *reader) draining() (list []*delivery) {
+	for at, d := range r.live {
+		w := r.want(at.want)
+		if w != nil && r.drains(w) && d.leave == nil && (d.state == reading || d.state == rested) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// judge lets a delivery of a draining source go if it is quiet, or takes it back,
+// by the ends that its log has now. It returns how much came too late.
+func (r *reader) judge(d *delivery, end, stable int64) (late int64) {
+	at := place{d.want, d.split.Topic, d.split.Partition}
+	switch {
+	case d.state == rested && end > d.split.left(d):
+		late = end - d.split.left(d)
+		delete(r.live, at)
+	case d.state == reading && end == d.ends && stable == end && d.split.read.Load() >= end:
+		r.dismiss(at, d, quiet)
+	}
+	d.ends = end
+	return late
 }

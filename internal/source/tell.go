@@ -104,10 +104,7 @@ func (r *reader) tellLeft(l *leaving) {
 	if l.stream != l.topic {
 		place += " for " + l.stream
 	}
-	var left []string
-	for _, why := range slices.Sorted(maps.Keys(l.cut)) {
-		left = append(left, why)
-	}
+	left := slices.Sorted(maps.Keys(l.cut))
 	switch {
 	case l.why == deleted:
 		ev.Text = place + " deleted"
