@@ -45,7 +45,10 @@ func (c *Cluster) TopicConfigs(ctx context.Context, names ...string) ([]Configs,
 		r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeTopic, n
 		req.Resources = append(req.Resources, r)
 	}
-	resp, err := hedge(ctx, func(ctx context.Context) (*kmsg.DescribeConfigsResponse, error) { return req.RequestWith(ctx, cl) })
+	resp, err := hedge(ctx, func(ctx context.Context) (*kmsg.DescribeConfigsResponse, error) {
+		own := *req // a client writes the version into it
+		return own.RequestWith(ctx, cl)
+	})
 	if err != nil {
 		return nil, c.Explain(err, "")
 	}

@@ -80,7 +80,10 @@ func (c *Cluster) metadata(ctx context.Context, names []string) (*kmsg.MetadataR
 		t.Topic = kmsg.StringPtr(n)
 		req.Topics = append(req.Topics, t)
 	}
-	m, err := hedge(ctx, func(ctx context.Context) (*kmsg.MetadataResponse, error) { return req.RequestWith(ctx, cl) })
+	m, err := hedge(ctx, func(ctx context.Context) (*kmsg.MetadataResponse, error) {
+		own := *req // a client writes the version into it
+		return own.RequestWith(ctx, cl)
+	})
 	if err != nil {
 		return nil, c.Explain(err, "")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,9 +23,15 @@ import (
 
 // An hour in which the metadata changes every minute or so, brokers answer with
 // errors and fall silent, and records come all the time: each of them is
-// delivered once and in order.
+// delivered once and in order. KCM_SOAK=1 tries many such hours.
 func TestAnHourOfChanges(t *testing.T) {
-	for _, seed := range []uint64{1, 2} {
+	seeds := []uint64{17}
+	if os.Getenv("KCM_SOAK") != "" {
+		for seed := range uint64(40) {
+			seeds = append(seeds, 100+seed)
+		}
+	}
+	for _, seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { anHour(t, rand.New(rand.NewPCG(seed, 0))) })
 	}
 }
