@@ -152,7 +152,7 @@ func (r *reader) ranges(s *split, w *wanted) ranges {
 	case start.Kind != spec.End || start.N != 0:
 	case o == appeared:
 		rg.command.Start = spec.Bound{Kind: spec.Start}
-	case (r.lates || o != initial) && !r.e.Exit:
+	case (r.lates || r.again || o != initial) && !r.e.Exit:
 		rg.command.Start = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
 	}
 	return rg

@@ -129,7 +129,7 @@ func (r *reader) release() {
 // after GiveUp; a refusal that trying again cannot change ends it at once.
 func (r *reader) contact(ctx context.Context) error {
 	since := time.Now()
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, longestPause) {
 		if err := r.reconsider(); err != nil {
 			return err
 		}
@@ -199,6 +199,9 @@ func (r *reader) connect(ctx context.Context, since time.Time) (cluster.Info, er
 
 // mortal reports whether the cluster is given up when it stays silent.
 func (r *reader) mortal() bool { return r.e.Bounded || !r.late && r.e.silent() }
+
+// longestPause is how long to wait at most before contact is tried again.
+const longestPause = 5 * time.Second
 
 // leastAttempt is how long an attempt to reach a cluster may take at least.
 const leastAttempt = 500 * time.Millisecond

@@ -44,7 +44,7 @@ func (r *reader) dropCandidate() {
 // try makes contact, however long that takes.
 func (r *reader) try(ctx context.Context, n *candidate) {
 	told := false
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, longestPause) {
 		info, err := n.cluster.Connect(ctx)
 		if err == nil {
 			n.met <- info
@@ -61,6 +61,9 @@ func (r *reader) try(ctx context.Context, n *candidate) {
 				Hint: fault.HintOf(err),
 			})
 		}
+		if fault.KindOf(err) != fault.Unreachable { // a login that is refused often locks the account
+			wait = refusedPause
+		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -68,6 +71,9 @@ func (r *reader) try(ctx context.Context, n *candidate) {
 		}
 	}
 }
+
+// refusedPause is how long to wait before a login that was refused is tried again.
+const refusedPause = 30 * time.Second
 
 // replace goes over to the candidate. Positions stay if it is the same physical
 // cluster; of another one everything is found anew.
@@ -90,7 +96,9 @@ func (r *reader) replace(info cluster.Info) {
 	for at, d := range r.live { // what was refused may be allowed now
 		if d.state == failed && d.leave == nil {
 			delete(r.live, at)
-			r.origins[at] = d.origin
+			if _, known := r.origins[at]; !known {
+				r.origins[at] = joined
+			}
 		}
 	}
 	clear(r.checked)
@@ -101,6 +109,16 @@ func orNone(id string) string {
 		return "(none)"
 	}
 	return id
+}
+
+// leaving reports whether something is on its way out.
+func (r *reader) leaving() bool {
+	for _, d := range r.live {
+		if d.leave != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // carryOver reads on with the new client where the old one stopped.
@@ -133,7 +151,7 @@ func (r *reader) restart(feeds map[feedKey]*feed) {
 		r.dismiss(at, d, elsewhere)
 	}
 	// They are kept under the id of the cluster that they were read of.
-	for len(r.live) > 0 && r.ctx.Err() == nil {
+	for r.leaving() && r.ctx.Err() == nil {
 		if !r.collect() {
 			select {
 			case <-r.wake:
@@ -142,6 +160,7 @@ func (r *reader) restart(feeds map[feedKey]*feed) {
 		}
 	}
 	r.depart(r.ctx)
+	clear(r.live)
 	r.feeds = map[feedKey]*feed{}
 	for _, w := range r.wants {
 		w.looked, w.late = false, true
