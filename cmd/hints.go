@@ -137,6 +137,9 @@ var flagHints = map[string]string{
 	"since":               "-o @TIME",
 	"until":               "-o @:TIME",
 	"no-color":            "--color never",
+	"watch":               "kcm consume follows a stream; kcm describe STREAM --watch shows it again and again",
+	"interval":            "kcm describe --watch --interval 5s",
+	"refresh":             "kcm consume --refresh; kcm describe --watch --interval 5s",
 	"describe":            "kcm describe",
 	"list":                "kcm describe",
 }

@@ -5,12 +5,11 @@ import "slices"
 // plannedFlags are the flags that other versions have: their names are right,
 // and nothing like them is meant.
 var plannedFlags = []string{
-	"timeout", "min", "num-per-partition", "late", "refresh", "max-refresh-failures", "on-remove", "drain-timeout", "retain",
+	"timeout", "min", "num-per-partition", "late",
 	"G", "grep", "w", "where", "columns", "pretty", "validate", "avro-json",
-	"state", "order", "order-wait", "group-protocol", "on-recreate",
+	"state", "order", "order-wait", "group-protocol",
 	"append", "overwrite", "rotate-size", "rotate-every", "to", "create", "registry-copy", "replay", "metrics",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
-	"watch", "interval",
 }
 
 // flagHint says what to type for a flag that kcm does not have.

@@ -342,7 +342,7 @@ func TestADrainingSourceIsLeftWhenItIsQuiet(t *testing.T) {
 		f.plan(draining)
 		f.awaitLine(source.Drained, fmt.Sprintf("- east/%s for orders drained at 0:10", topic))
 		east.Produce(topic, more("v", 0, 10, 3)...)
-		f.awaitLine(source.Note, fmt.Sprintf("east/%s: 3 more offsets were written after it had been drained: reading them", topic))
+		f.awaitLine(source.Note, fmt.Sprintf("east/%s: 3 more offsets were written after it had been drained: reading on", topic))
 		f.awaitLines(23)
 		f.awaitLine(source.Drained, fmt.Sprintf("- east/%s for orders drained at 0:13", topic))
 		f.plan(s)

@@ -39,7 +39,11 @@ func (r *reader) watchEnds(ctx context.Context) {
 	}
 	for topic, n := range late {
 		if n > 0 {
-			r.event(Event{Kind: Note, Text: fmt.Sprintf("%s/%s: %d more offsets were written after it had been drained: reading them", r.name, topic, n)})
+			what := "more offsets were"
+			if n == 1 {
+				what = "more offset was"
+			}
+			r.event(Event{Kind: Note, Text: fmt.Sprintf("%s/%s: %d %s written after it had been drained: reading on", r.name, topic, n, what)})
 			r.poke()
 		}
 	}

@@ -172,6 +172,27 @@ func (s *split) left(d *delivery) int64 {
 	return min(s.next, d.until)
 }
 
+// over reports whether none of its deliveries is left.
+func (s *split) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.deliveries {
+		if !d.done {
+			return false
+		}
+	}
+	return true
+}
+
+// retire ends a split without a word: another one takes its place.
+func (s *split) retire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.deliveries {
+		d.done = true
+	}
+}
+
 // finishAt lets a delivery end at a position, or where the split has been read
 // to if that is further.
 func (s *split) finishAt(d *delivery, position int64) {

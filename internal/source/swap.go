@@ -130,6 +130,9 @@ func (r *reader) carryOver(feeds map[feedKey]*feed) {
 		r.feeds[key], moved[f] = n, n
 		for _, s := range f.end() {
 			n.add(s, s.position())
+			if s.over() { // which the old feed was told
+				n.forget(s)
+			}
 		}
 	}
 	for _, s := range r.waiting {

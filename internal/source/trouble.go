@@ -266,6 +266,10 @@ func (f *feed) restart(s *split) {
 		f.abandon(s, err)
 		return
 	}
+	if s.over() {
+		return
+	}
+	s.retire()
 	n := newSplit(f.r, splitKey{s.Topic, s.Partition, s.committed}, nil)
 	n.topic = s.topic
 	n.topic.ID = [16]byte{} // not known yet
@@ -285,6 +289,9 @@ func (f *feed) restart(s *split) {
 	}
 	if len(n.deliveries) == 0 {
 		f.forget(s)
+		f.r.mu.Lock()
+		f.r.open--
+		f.r.mu.Unlock()
 		return
 	}
 	f.add(n, fetch.Position{Offset: n.bound(), Epoch: -1})
