@@ -113,6 +113,8 @@ func TestUsageErrors(t *testing.T) {
 		{"consume -b h:1 orders --from-beginning", "kcm: unknown flag: --from-beginning\nkcm: hint: -o start\n"},
 		{"consume --bootstrap-server h:1 orders", "kcm: unknown flag: --bootstrap-server\nkcm: hint: -b HOST:PORT\n"},
 		{"consume -b h:1 orders --exit-at-ende", "kcm: unknown flag: --exit-at-ende\nkcm: hint: did you mean --exit-at-end?\n"},
+		{"consume -b h:1 orders --watch", "kcm: unknown flag: --watch\nkcm: hint: kcm consume follows a stream; kcm describe STREAM --watch shows it again and again\n"},
+		{"describe -b h:1 orders --refresh 1s", "kcm: unknown flag: --refresh\nkcm: hint: kcm consume --refresh; kcm describe --watch --interval 5s\n"},
 		{"consume -b h:1 orders -n x", "kcm: -n x is no whole number\nkcm: hint: kcm consume --help\n"},
 		{"consume orders", "kcm: no clusters and streams are named\nkcm: hint: -m FILE, KCM_METADATA, ./kcm.yaml or -b HOST:PORT\n"},
 		{"consume -b h:1 -m x.yaml orders", "kcm: bootstrap addresses and metadata are both given (-b and -m)\nkcm: hint: give either -b or -m\n"},
