@@ -18,7 +18,7 @@ test: export GORACE = atexit_sleep_ms=10
 RACEFLAG := -race
 endif
 
-.PHONY: build demo test test-kafka fuzz lint release-check generate bench tools clean help
+.PHONY: build demo test test-kafka soak fuzz lint release-check generate bench bench-follow tools clean help
 
 build: ## build bin/kcm
 	$(GO) build -trimpath -ldflags '-s -w' -o bin/kcm .
@@ -31,6 +31,11 @@ test: ## all tests on embedded clusters; RACE=1 adds the race detector
 
 test-kafka: ## the tests that also run on Apache Kafka, on Apache Kafka
 	.ci/test-kafka
+
+soak: export KCM_SOAK = 1
+soak: ## the long trials of following the metadata: many edits under load, many clusters, many hours of a virtual clock
+	$(GO) test -count 1 -timeout 30m -v -run '^TestAnHourOfChanges$$' ./internal/source
+	$(GO) test -tags kafka -count 1 -timeout 60m -v -run '^(TestEditsOf.*|TestManyClusters|TestIdleOnManyPartitions)$$' ./internal/e2e
 
 fuzz: ## every fuzz target for FUZZTIME each
 	.ci/fuzz $(FUZZTIME)
@@ -46,6 +51,9 @@ generate: ## completions and other generated files
 
 bench: build ## compare with kcat, the console consumer and a bare kgo loop; BENCH='-runs 3 -out FILE'
 	$(GO) test -tags kafka -count 1 -timeout 90m -run '^TestCompare$$' -v ./bench -args -- -kcm $(abspath $(KCM)) $(BENCH)
+
+bench-follow: build ## from an edit of the metadata to the first record of a cluster that it adds
+	$(GO) test -tags kafka -count 1 -timeout 30m -run '^TestEdit$$' -v ./bench -args -- -kcm $(abspath $(KCM)) $(BENCH)
 
 tools: $(GOLANGCI) $(GORELEASER) ## build the pinned tools, once, outside the checkout
 

@@ -155,8 +155,8 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.StringVar(&f.onGap, "on-gap", "skip", "when the log's start has passed the position: `skip`, stop or fail")
 	fs.StringVar(&f.onRecreate, "on-recreate", "start", "when a topic was deleted and made again: read it from its `start`, stop or fail")
 	fs.StringVar(&f.onRemove, "on-remove", "drain", "what the metadata no longer has: `drain` reads it to its end, stop leaves it")
-	fs.DurationVar(&f.drain, "drain-timeout", 0, "how long draining may take; 0 is 30s, 90s with read_committed: `TIME`")
-	fs.DurationVar(&f.retain, "retain", 24*time.Hour, "how long positions of what was removed are kept: `TIME`")
+	fs.DurationVar(&f.drain, "drain-timeout", 0, "how long draining may take: `TIME` (default 30s, 90s with read_committed)")
+	fs.DurationVar(&f.retain, "retain", 24*time.Hour, "how long positions of what was removed are kept: `TIME`; 0 forgets at once")
 	fs.DurationVar(&f.refresh, "refresh", metadata.DefaultRefresh, "how often metadata and topics are looked at without news: `TIME`")
 	fs.IntVar(&f.failures, "max-refresh-failures", 0, "end the run when the metadata is bad `N` times in a row; 0 is never")
 	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
@@ -330,7 +330,7 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 	case isClosed(err):
 		return nil
 	case signaled && !o.promised:
-		return nil
+		return stats.Stopped()
 	default:
 		return err
 	}

@@ -43,5 +43,6 @@ type Tuning struct {
 	RetryBackoffMax       time.Duration // retry.backoff.max.ms
 	RequestTimeout        time.Duration // request.timeout.ms, socket.timeout.ms
 	MetadataMaxAge        time.Duration // metadata.max.age.ms, topic.metadata.refresh.interval.ms; never zero
+	MetadataMaxAgeSet     bool          // whether it is set
 	Isolation             string        // isolation.level: "", read_uncommitted or read_committed
 }

@@ -80,6 +80,7 @@ func (b *builder) tuning() (Tuning, error) {
 	if t.MetadataMaxAge, err = b.span("metadata.max.age.ms", 5*time.Minute, maxMetaAge); err != nil {
 		return t, err
 	}
+	_, t.MetadataMaxAgeSet = p.get("metadata.max.age.ms")
 	t.Isolation, err = p.choice("isolation.level", "read_committed", "read_uncommitted")
 	return t, err
 }

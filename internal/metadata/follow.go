@@ -93,7 +93,7 @@ func (f *follower) act(ctx context.Context, now time.Time) (time.Duration, error
 			return min(wait, d.look), nil
 		}
 	}
-	return f.w.opt.Refresh, f.conclude(ctx, now)
+	return d.coalesce, f.conclude(ctx, now) // a look then watches what the new version names
 }
 
 // read reads all sources; nil if something changed meanwhile.
@@ -148,9 +148,9 @@ func (f *follower) fail(now time.Time, err error) error {
 	f.last, f.nextCount = err, now.Add(f.w.opt.Refresh)
 	if n := f.w.opt.MaxFailures; n > 0 && f.failures >= n {
 		if n == 1 {
-			return fault.New(fault.KindOf(err), "the metadata could not be refreshed: %w", err)
+			return fault.New(fault.Failed, "the metadata could not be refreshed: %w", err)
 		}
-		return fault.New(fault.KindOf(err), "the metadata could not be refreshed %d times in a row: %w", n, err)
+		return fault.New(fault.Failed, "the metadata could not be refreshed %d times in a row: %w", n, err)
 	}
 	if reason := err.Error(); reason != f.told {
 		f.told = reason

@@ -17,9 +17,11 @@ const userAgent = "kcm"
 
 // answer is what an address gave last.
 type answer struct {
-	data           []byte
-	etag, modified string // as the server said; empty: it did not
-	err            error  // why the last request was in vain; data is of an earlier one
+	data []byte
+	// etag is as the server said; empty: it did not. Its Last-Modified is not
+	// asked back: of two versions in one second, or an older one, it knows nothing.
+	etag string
+	err  error // why the last request was in vain; data is of an earlier one
 }
 
 // readAddress reads an http or https source.
@@ -72,7 +74,7 @@ func ask(ctx context.Context, source string, opt Options, last answer) answer {
 		}
 		return failed(httpFault(name, resp.Request.URL.Host, err))
 	}
-	return answer{data: data, etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")}
+	return answer{data: data, etag: resp.Header.Get("ETag")}
 }
 
 func status(resp *http.Response) string {
@@ -95,12 +97,8 @@ func request(ctx context.Context, source string, opt Options, last answer) (*htt
 		return nil, nil, unreadable(name, errors.New("this is no address"))
 	}
 	req.Header.Set("User-Agent", userAgent)
-	switch {
-	case last.data == nil:
-	case last.etag != "":
+	if last.data != nil && last.etag != "" {
 		req.Header.Set("If-None-Match", last.etag)
-	case last.modified != "":
-		req.Header.Set("If-Modified-Since", last.modified)
 	}
 	if user != nil {
 		password, _ := user.Password()

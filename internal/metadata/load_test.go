@@ -30,8 +30,8 @@ func examples(tb testing.TB) []string {
 			all = append(all, text)
 		}
 	}
-	if len(all) != 3 {
-		tb.Fatalf("%d examples on the page, want 3", len(all))
+	if len(all) < 3 {
+		tb.Fatalf("%d examples on the page, want 3 or more", len(all))
 	}
 	return all
 }

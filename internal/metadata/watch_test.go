@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/kcm-cli/kcm/internal/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -448,7 +450,10 @@ func TestRepeatedFailuresEndTheRun(t *testing.T) {
 		put(t, path, "x: 1")
 		start := time.Now()
 		err := w.Run(t.Context(), func(*View) error { t.Error("applied"); return nil })
-		wantUsage(t, err, "the metadata could not be refreshed 3 times in a row: "+path+`:1:1: the document has no key "x"; allowed are clusters, streams`)
+		want := "the metadata could not be refreshed 3 times in a row: " + path + `:1:1: the document has no key "x"; allowed are clusters, streams`
+		if err == nil || err.Error() != want || fault.KindOf(err) != fault.Failed {
+			t.Errorf("got %v", err)
+		}
 		// Seen at the first look, sure at 3 s, then once in each 10 s.
 		if took := time.Since(start); took != 23*time.Second || told != 1 {
 			t.Errorf("it ended after %s and told %d times", took, told)

@@ -83,7 +83,9 @@ func (r *reader) lookAgain(ctx context.Context, l *looks, changed bool) {
 	due := !r.e.Exit && !time.Now().Before(l.refresh)
 	if l.searching() || due || changed {
 		r.look(ctx, l)
-		l.pause = min(max(2*l.pause, firstPause), 5*time.Second)
+		if l.pause = min(2*l.pause, longestPause); changed || !l.searching() {
+			l.pause = firstPause
+		}
 	}
 	if due {
 		r.watchEnds(ctx)
@@ -130,8 +132,8 @@ func (r *reader) refresh() time.Duration {
 	if r.e.Refresh > 0 {
 		return r.e.Refresh
 	}
-	if age := r.cluster.Tuning().MetadataMaxAge; age > 0 {
-		return age
+	if t := r.cluster.Tuning(); t.MetadataMaxAgeSet {
+		return t.MetadataMaxAge
 	}
 	return usualRefresh
 }
@@ -160,7 +162,7 @@ func (r *reader) wait(ctx context.Context, l *looks) bool {
 	case len(r.leaves) > 0:
 		timer = time.After(leavingPause)
 	case l.searching() || len(r.waiting) > 0 || r.troubled():
-		timer = time.After(l.pause)
+		timer = time.After(min(l.pause, r.refresh()))
 	case !r.e.Exit:
 		timer = time.After(time.Until(l.refresh))
 	}

@@ -200,7 +200,7 @@ func TestADrainWaitsForTransactionsUpToALimit(t *testing.T) {
 		var ends string
 		eventually(t, "the drain is given up", func() bool {
 			for _, text := range f.told(source.Removed) {
-				head := fmt.Sprintf("- east/%s for orders not drained: 6 offsets are left behind an open transaction (producer id ", topic)
+				head := fmt.Sprintf("- east/%s not drained: 6 offsets behind an open transaction (producer id ", topic)
 				if rest, ok := strings.CutPrefix(text, head); ok {
 					_, _ = fmt.Sscanf(rest, "%d", &id)
 					_, ends, _ = strings.Cut(rest, "; ")
@@ -209,14 +209,14 @@ func TestADrainWaitsForTransactionsUpToALimit(t *testing.T) {
 			}
 			return false
 		})
-		if ends != "left at 0:3" {
+		if ends != "left at 0:3, for orders" {
 			t.Errorf("ends %q", ends)
 		}
 		tx.Commit()
 		f.plan(keep, committed)
 		f.awaitLines(9)
 		f.plan(keep)
-		f.awaitLine(source.Drained, fmt.Sprintf("- east/%s for orders drained at 0:10", topic))
+		f.awaitLine(source.Drained, fmt.Sprintf("- east/%s drained at 0:10, for orders", topic))
 		want := lines("orders", "east/"+topic+"/0", "v", 9)
 		checkLines(t, f.sink.all(), want)
 	})

@@ -24,7 +24,8 @@ type leaving struct {
 	rest   map[*delivery]bool
 	ends   map[int32]int64 // where they have left
 	cut    map[string]int  // why some ended earlier, and how many
-	due    time.Time       // when draining is given up
+	due    time.Time       // when draining is given up, unless it gets on
+	read   int64           // how far that was at the last look
 }
 
 // reason is why something leaves.
@@ -65,6 +66,7 @@ func (r *reader) adopt(ctx context.Context) bool {
 		}
 	}
 	r.tellAdded(back)
+	r.tellDraining(before)
 	r.forgetUnwanted()
 	return true
 }
@@ -166,9 +168,11 @@ func (r *reader) drainTimeout(d *delivery) time.Duration {
 
 // dead reports whether nothing can be asked of the cluster.
 func (r *reader) dead() bool {
-	if r.told {
-		return true
-	}
+	return r.told || r.brokersLost()
+}
+
+// brokersLost reports whether no broker serves any records.
+func (r *reader) brokersLost() bool {
 	for _, f := range r.feeds {
 		if _, all := f.losses[everyBroker]; all || r.brokers > 0 && len(f.losses) >= r.brokers {
 			return true
@@ -210,6 +214,8 @@ func (r *reader) depart(ctx context.Context) (changed bool) {
 		case !l.drain:
 		case r.dead():
 			r.cutShort(l, func(*delivery) string { return "the cluster gives no contact" })
+		case l.getsOn(r):
+			r.aim(ctx, l)
 		case time.Now().After(l.due):
 			r.cutShort(l, func(d *delivery) string { return r.whatIsLeft(ctx, d) })
 		default:
@@ -225,6 +231,24 @@ func (r *reader) depart(ctx context.Context) (changed bool) {
 		return true
 	})
 	return changed
+}
+
+// getsOn reports whether more has been read since the last look, and then gives
+// the drain its time anew: a long backlog is no reason to leave some of it.
+func (l *leaving) getsOn(r *reader) bool {
+	var read int64
+	var one *delivery
+	for one = range l.rest {
+		read += one.split.read.Load()
+	}
+	for _, end := range l.ends {
+		read += end
+	}
+	if read <= l.read {
+		return false
+	}
+	l.read, l.due = read, time.Now().Add(r.drainTimeout(one))
+	return true
 }
 
 // cutShort ends a drain.
@@ -286,17 +310,16 @@ func (r *reader) whatIsLeft(ctx context.Context, d *delivery) string {
 	case n <= 0:
 		return "" // it comes to its end just now
 	}
-	text := fmt.Sprintf("%d offsets are left", n)
+	text := fmt.Sprintf("%d offsets", n)
 	if n == 1 {
-		text = "1 offset is left"
+		text = "1 offset"
 	}
-	if !d.split.committed {
-		return text
+	if d.split.committed {
+		if id, ok := r.openTransaction(ctx, d.split); ok {
+			return fmt.Sprintf("%s behind an open transaction (producer id %d)", text, id)
+		}
 	}
-	if id, ok := r.openTransaction(ctx, d.split); ok {
-		return fmt.Sprintf("%s behind an open transaction (producer id %d)", text, id)
-	}
-	return text
+	return text + " left"
 }
 
 // openTransaction returns the producer whose transaction keeps a partition's

@@ -7,6 +7,17 @@ import (
 	"github.com/kcm-cli/kcm/internal/fault"
 )
 
+// Stopped is the error of a follow that was ended from outside after a policy had
+// stopped some of its splits; nil if none had.
+func (s Stats) Stopped() error {
+	for _, st := range s.Clusters {
+		if st.Stopped {
+			return outcome(s.Clusters)
+		}
+	}
+	return nil
+}
+
 // outcome turns what became of each cluster into how the run ends: nil when all
 // gave what they should, Partial when some did, and the common kind when none
 // did. A single reason, which has been told by then, is not told again.

@@ -31,13 +31,14 @@ type reader struct {
 	live    map[place]*delivery // what is under way, finished or failed
 	origins map[place]origin    // of what could not be started at once
 	leaves  []*leaving
-	checked map[string]bool // topics and patterns whose trouble is final, or that have been checked
-	absent  map[string]bool // topics and splits that have been told missing
-	noted   map[string]bool // places whose trouble has been told while looking again
-	notes   int             // on bounds that are not quite as asked
-	waiting []*split        // whose start lies ahead of the log
-	lates   bool            // contact came too late for "end" to be the log's end
-	again   bool            // this is not the first look at the cluster's topics
+	checked map[string]bool      // topics and patterns whose trouble is final, or that have been checked
+	heard   map[string]time.Time // when texts about whole topics were told
+	absent  map[string]bool      // topics and splits that have been told missing
+	noted   map[string]bool      // places whose trouble has been told while looking again
+	notes   int                  // on bounds that are not quite as asked
+	waiting []*split             // whose start lies ahead of the log
+	lates   bool                 // contact came too late for "end" to be the log's end
+	again   bool                 // this is not the first look at the cluster's topics
 
 	mu        sync.Mutex
 	desired   desire
@@ -70,7 +71,7 @@ func newReader(e *engine, name string, c *cluster.Cluster, wants []Want) *reader
 	r := &reader{
 		e: e, name: name, cluster: c, desired: desire{wants, c}, feeds: map[feedKey]*feed{}, wake: make(chan struct{}, 1),
 		live: map[place]*delivery{}, origins: map[place]origin{}, checked: map[string]bool{}, absent: map[string]bool{},
-		noted: map[string]bool{}, reasons: map[string]bool{}, unread: map[string]int{},
+		noted: map[string]bool{}, heard: map[string]time.Time{}, reasons: map[string]bool{}, unread: map[string]int{},
 	}
 	for _, w := range wants {
 		r.wants = append(r.wants, newWanted(w))
@@ -165,9 +166,10 @@ func (r *reader) reconsider() error {
 	if !news {
 		return nil
 	}
+	before := r.wants
 	r.rewant(d.wants)
 	if len(r.wants) == 0 {
-		r.event(Event{Kind: Removed, Text: "- " + r.name + " removed; it gave no contact"})
+		r.tellUnread(before)
 		return errGone
 	}
 	if d.cluster != r.cluster {
@@ -231,12 +233,15 @@ func (r *reader) final(err error, since time.Time) bool {
 	return r.mortal() && time.Since(since) >= r.e.GiveUp
 }
 
-// lost tells, once per change, that there is no contact.
+// lost tells, once per change, that there is no contact, unless that has been
+// told of the brokers or nothing is wanted of the cluster any more.
 func (r *reader) lost(err error) {
-	if r.told {
+	if r.told || r.brokersLost() {
 		return
 	}
-	r.told = true
+	if r.told = true; len(r.wants) == 0 {
+		return
+	}
 	r.event(Event{Kind: Lost, Text: err.Error() + "; trying again", Hint: fault.HintOf(err)})
 }
 
@@ -262,6 +267,7 @@ func (r *reader) fail(err error) {
 	r.event(Event{Kind: Failed, Text: err.Error(), Hint: fault.HintOf(err)})
 	r.e.account(r.name, func(st *ClusterStats) {
 		st.Faults++
+		st.Stopped = st.Stopped || fault.KindOf(err) == fault.Partial
 		if st.Err == nil {
 			st.Err = err
 		}

@@ -124,6 +124,7 @@ type ClusterStats struct {
 	Splits  int // found and not failed before they were read
 	Records int64
 	Err     error // the first reason why the cluster, or a part of it, gave no full result
+	Stopped bool  // a policy stopped some of its splits
 	Faults  int   // how many such reasons there were; each has been told as an Event
 }
 

@@ -85,7 +85,7 @@ func (r *reader) replace(info cluster.Info) {
 	feeds := r.feeds
 	if same := before == info.ClusterID; !same {
 		r.event(Event{Kind: Note, Text: r.name + ": the addresses lead to another cluster now, id " + orNone(info.ClusterID) +
-			" in place of " + orNone(before) + ": what was read before means nothing for it"})
+			" in place of " + orNone(before)})
 		r.restart(feeds)
 	} else {
 		r.carryOver(feeds)

@@ -47,6 +47,17 @@ func (r *reader) tellAdded(come []*delivery) {
 	}
 }
 
+// tellDraining tells which sources are to be left when they are quiet, if that is
+// news.
+func (r *reader) tellDraining(before []*wanted) {
+	for _, w := range r.wants {
+		if was := keyed(before, w.key()); r.drains(w) && was != nil && !r.drains(was) {
+			text := fmt.Sprintf("%s of %s is draining: it is left when it has been quiet for %s", r.name, w.Stream.Name, r.refresh())
+			r.event(Event{Kind: Note, Text: text})
+		}
+	}
+}
+
 func (a *addition) event(r *reader) Event {
 	text := fmt.Sprintf("+ %s/%s (%s)", r.name, a.topic, partitionsText(a.partitions, a.all))
 	if a.stream != a.topic {
@@ -101,9 +112,6 @@ func (r *reader) tellLeft(l *leaving) {
 	ev := Event{Kind: Removed, Stream: l.stream, Partitions: len(l.ends), Positions: l.ends}
 	ev.Split.Topic = l.topic
 	place := fmt.Sprintf("- %s/%s", r.name, l.topic)
-	if l.stream != l.topic {
-		place += " for " + l.stream
-	}
 	left := slices.Sorted(maps.Keys(l.cut))
 	switch {
 	case l.why == deleted:
@@ -119,7 +127,21 @@ func (r *reader) tellLeft(l *leaving) {
 	default:
 		ev.Text = fmt.Sprintf("%s left at %s", place, positionsText(l.ends))
 	}
+	if l.stream != l.topic {
+		ev.Text += ", for " + l.stream
+	}
 	r.event(ev)
+}
+
+// tellUnread tells that a cluster has left that never gave contact.
+func (r *reader) tellUnread(wants []*wanted) {
+	for _, w := range wants {
+		for _, t := range w.Source.Topics {
+			ev := Event{Kind: Removed, Text: fmt.Sprintf("- %s/%s removed; the cluster gave no contact", r.name, t), Stream: w.Stream.Name}
+			ev.Split.Topic = t.String()
+			r.event(ev)
+		}
+	}
 }
 
 // positionsText lists positions by partition, or says how many there are.

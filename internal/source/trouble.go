@@ -90,8 +90,9 @@ func (f *feed) lost(ev fetch.Lost) {
 	l := Event{Kind: Lost, Text: text, Hint: fault.HintOf(err)}
 	f.trouble[id] = trouble{time.Now(), "no contact"}
 	_, hidden := f.losses[everyBroker]
+	hidden = hidden || f.r.told
 	if id == everyBroker {
-		hidden = f.hide()
+		hidden = f.hide() || f.r.told
 	}
 	f.losses[id] = loss{event: l, told: !hidden}
 	if !hidden {
@@ -187,7 +188,7 @@ func (f *feed) handlePartition(ev fetch.Event) {
 	case fetch.Denied:
 		f.with(ev.Partition, func(s *split) { f.abandon(s, f.r.cluster.Explain(ev.Err, s.Topic)) })
 	case fetch.Missing:
-		f.with(ev.Partition, func(s *split) { f.missing(s) })
+		f.with(ev.Partition, func(s *split) { f.missing(s, ev.Topic) })
 	case fetch.NoLeader:
 		f.with(ev.Partition, func(s *split) {
 			f.trouble[s.id] = trouble{time.Now(), "no leader"}
@@ -195,7 +196,7 @@ func (f *feed) handlePartition(ev fetch.Event) {
 		})
 	case fetch.Recovered:
 		delete(f.trouble, ev.Partition)
-		f.with(ev.Partition, func(s *split) { f.tell(Back, s.Split, "%s: back", s) })
+		f.with(ev.Partition, f.recovered)
 	}
 }
 
@@ -300,22 +301,24 @@ func (f *feed) restart(s *split) {
 // recreated tells that a topic is another one than the one that was read. Its
 // error stops the split, or the run.
 func (r *reader) recreated(s *split, when string) error {
-	text := s.String() + ": the topic was deleted and made again " + when
+	text := s.Cluster + "/" + s.Topic + ": the topic was deleted and made again " + when
 	switch {
 	case r.e.OnRecreate == RecreateFail:
 		return EndRun(fault.New(fault.Failed, "%s", text).On(r.name))
 	case r.e.OnRecreate == RecreateStop:
-		return fault.New(fault.Partial, "%s", text).On(r.name)
+		return fault.New(fault.Partial, "%s: not read any more", text).On(r.name)
 	case r.e.Bounded:
 		return fault.New(fault.Failed, "%s", text).On(r.name)
 	}
-	r.event(Event{Kind: Recreated, Split: s.Split, Text: text + ": reading the new one from its start"})
+	if r.hear(text) {
+		r.event(Event{Kind: Recreated, Split: s.Split, Text: text + ": reading the new one from its start"})
+	}
 	return nil
 }
 
 // missing tells that a split does not exist any more. One that only patterns
 // take has left; others are waited for.
-func (f *feed) missing(s *split) {
+func (f *feed) missing(s *split, whole bool) {
 	named := func(w *wanted) bool { return f.r.want(w.key()) != nil && f.r.want(w.key()).names(s.Topic) }
 	if !f.r.e.Bounded && !slices.ContainsFunc(s.wants, named) {
 		for _, w := range s.wants {
@@ -326,8 +329,36 @@ func (f *feed) missing(s *split) {
 		return
 	}
 	f.trouble[s.id] = trouble{time.Now(), "it does not exist any more"}
-	f.tell(Lost, s.Split, "%s: it does not exist any more; waiting for it", s)
+	if !whole {
+		f.tell(Lost, s.Split, "%s: it does not exist any more; waiting for it", s)
+		return
+	}
+	f.r.absent[s.Topic] = true
+	if text := fmt.Sprintf("%s/%s: the topic does not exist any more; waiting for it", f.r.name, s.Topic); f.r.hear(text) {
+		f.tell(Lost, s.Split, "%s", text)
+	}
 }
+
+// recovered tells that a split is read again.
+func (f *feed) recovered(s *split) {
+	if !f.r.absent[s.Topic] {
+		f.tell(Back, s.Split, "%s: back", s)
+	} else if text := fmt.Sprintf("%s/%s: back", f.r.name, s.Topic); f.r.hear(text) {
+		f.tell(Back, s.Split, "%s", text)
+	}
+}
+
+// hear reports whether a text about a whole topic is news: it comes from each of
+// its partitions, at about the same time.
+func (r *reader) hear(text string) bool {
+	now := time.Now()
+	last, heard := r.heard[text]
+	r.heard[text] = now
+	return !heard || now.Sub(last) > hearAgain
+}
+
+// hearAgain is after how long the same text is news again.
+const hearAgain = 2 * time.Second
 
 // giveUp ends the splits that have been in trouble for longer than GiveUp.
 // Trouble with a broker is that of the splits which only it can serve.
