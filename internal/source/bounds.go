@@ -162,10 +162,10 @@ func (s *split) place(w *wanted) place { return place{w.key(), s.Topic, s.Partit
 
 // begin resolves a split's bounds, tells what is not quite as asked, and starts
 // reading, waiting or nothing.
-func (r *reader) begin(s *split, f facts) {
+func (r *reader) begin(s *split, now facts) {
 	waits := false
 	for _, w := range s.wants {
-		d, ahead := r.delivery(s, w, f)
+		d, ahead := r.delivery(s, w, now)
 		s.deliveries = append(s.deliveries, d)
 		waits = waits || ahead
 		r.live[s.place(w)] = d
@@ -187,12 +187,13 @@ func (r *reader) begin(s *split, f facts) {
 		}
 		return
 	}
-	s.feed = r.feed(r.ctx, s.committed, s.id)
+	f := r.feed(r.ctx, s.committed, s.id)
 	if waits {
+		f.reserve(s)
 		r.waiting = append(r.waiting, s)
 		return
 	}
-	s.feed.add(s, r.entry(s, from))
+	f.add(s, r.entry(s, from))
 }
 
 // entry is where to begin to fetch: if all of a split's deliveries were read

@@ -76,14 +76,19 @@ func (r *reader) newFeed(ctx context.Context, committed bool) *feed {
 	return f
 }
 
-// add reads a split from its position on.
-func (f *feed) add(s *split, at fetch.Position) {
+// reserve makes a split one of the feed's, without reading it yet.
+func (f *feed) reserve(s *split) {
 	f.mu.Lock()
 	f.splits[s.id] = s
 	f.mu.Unlock()
 	s.mu.Lock()
 	s.feed = f
 	s.mu.Unlock()
+}
+
+// add reads a split from a position on.
+func (f *feed) add(s *split, at fetch.Position) {
+	f.reserve(s)
 	f.Add(s.id, at, s.fetchUntil())
 }
 

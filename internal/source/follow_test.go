@@ -441,3 +441,33 @@ func TestChangedBoundsAreTakenOver(t *testing.T) {
 		checkLines(t, f.sink.all(), lines("orders", "east/"+topic+"/0", "v", 101))
 	})
 }
+
+// A stream whose start lies ahead of the log leaves alone, and takes what is not
+// written yet when it comes back.
+func TestAStartAheadOfTheLogIsAwaitedByThoseThatStay(t *testing.T) {
+	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
+		east := rig.Cluster("east")
+		topic := rig.Name("orders")
+		east.CreateTopic(topic, 1, nil)
+		east.Produce(topic, values("v", 0, 3)...)
+		a, b := stream("a", topic, "east"), stream("b", topic, "east")
+		f := newFollowing(t, []*kafkatest.Cluster{east}, a, b)
+		var err error
+		if f.opts.Offsets, err = spec.ParseOffsets([]string{"5"}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		f.follow(t)
+		eventually(t, "begun", func() bool { return len(f.told(source.Begun)) == 1 })
+		f.plan(a)
+		f.awaitLine(source.Drained, fmt.Sprintf("- east/%s drained at 0:5, for b", topic))
+		f.plan(a, b)
+		east.Produce(topic, more("v", 0, 3, 5)...)
+		f.awaitLines(6)
+		split := "east/" + topic + "/0"
+		got := f.sink.all()
+		slices.Sort(got)
+		if want := slices.Concat(lines("a", split, "v", 8)[5:], lines("b", split, "v", 8)[5:]); !slices.Equal(got, want) {
+			t.Errorf("got %q", got)
+		}
+	})
+}

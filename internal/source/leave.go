@@ -121,17 +121,9 @@ func (r *reader) dismiss(at place, d *delivery, why reason) {
 		delete(r.live, at)
 		return
 	}
-	if i := slices.Index(r.waiting, d.split); i >= 0 {
-		r.waiting = slices.Delete(r.waiting, i, i+1)
-		r.mu.Lock()
-		r.open--
-		r.mu.Unlock()
-		delete(r.live, at)
-		return
-	}
 	d.leave, d.aimed, d.target, d.cut = l, false, -1, ""
 	l.rest[d] = true
-	if !l.drain {
+	if !l.drain || slices.Contains(r.waiting, d.split) { // whose start has not been written yet
 		r.stopAt(d, 0)
 	}
 }
@@ -379,7 +371,11 @@ func (r *reader) gone(at place, d *delivery, l *leaving) {
 		l.cut[d.cut]++
 	}
 	d.leave = nil
-	r.keep(at, d)
+	if i := slices.Index(r.waiting, d.split); i < 0 {
+		r.keep(at, d)
+	} else if d.split.over() {
+		r.waiting = slices.Delete(r.waiting, i, i+1)
+	}
 	if l.why == quiet {
 		d.state = rested
 		return

@@ -13,7 +13,8 @@ type Plan struct {
 	Wants []Want
 	// Clusters holds every cluster of Wants by name. One that is not the one of
 	// the plan before is connected to anew; positions stay if it is the same
-	// physical cluster. The engine closes what a later plan leaves out or replaces.
+	// physical cluster. The engine closes what a later plan leaves out or replaces,
+	// which must not come back.
 	Clusters map[string]*cluster.Cluster
 }
 

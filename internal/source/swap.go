@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
@@ -124,19 +125,19 @@ func (r *reader) leaving() bool {
 // carryOver reads on with the new client where the old one stopped.
 func (r *reader) carryOver(feeds map[feedKey]*feed) {
 	r.feeds = map[feedKey]*feed{}
-	moved := map[*feed]*feed{}
 	for key, f := range feeds {
 		n := r.newFeed(r.ctx, key.committed)
-		r.feeds[key], moved[f] = n, n
+		r.feeds[key] = n
 		for _, s := range f.end() {
+			if slices.Contains(r.waiting, s) {
+				n.reserve(s)
+				continue
+			}
 			n.add(s, s.position())
 			if s.over() { // which the old feed was told
 				n.forget(s)
 			}
 		}
-	}
-	for _, s := range r.waiting {
-		s.feed = moved[s.feed]
 	}
 }
 
