@@ -182,7 +182,7 @@ func TestTuning(t *testing.T) {
 	want := Tuning{
 		Rack: "az-1", ClientID: "kcm", FetchMaxBytes: 1000, FetchMaxPartitionSize: 2000, FetchMaxWaitSet: true, FetchErrorBackoff: 5 * ms,
 		ReconnectBackoff: 6 * ms, ReconnectBackoffMax: 7 * ms, RetryBackoff: 8 * ms, RetryBackoffMax: 9 * ms, RequestTimeout: 100 * ms,
-		MetadataMaxAge: time.Hour, Isolation: "read_committed",
+		MetadataMaxAge: time.Hour, MetadataMaxAgeSet: true, Isolation: "read_committed",
 	}
 	if got := c.Tuning(); got != want {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
