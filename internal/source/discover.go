@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -224,6 +225,7 @@ func (r *reader) discover(ctx context.Context) (missing []error, err error) {
 		fresh = append(fresh, splits...)
 		missing = append(missing, lacks...)
 	}
+	r.tellAbsent()
 	missing = append(missing, r.unmatched(found)...)
 	lacks, err := r.start(ctx, fresh)
 	if err == nil {
@@ -371,7 +373,7 @@ func (r *reader) topicTrouble(ctx context.Context, m match) error {
 	}
 	err := r.cluster.Explain(m.topic.Err, name)
 	gone := cluster.IsMissing(m.topic.Err)
-	if gone {
+	if gone && r.again && !r.absent[name] {
 		err = r.missingTopic(ctx, name)
 	}
 	if fault.KindOf(err) == fault.Auth || (gone && !r.e.WaitTopics && r.again) {
@@ -384,13 +386,40 @@ func (r *reader) topicTrouble(ctx context.Context, m match) error {
 	}
 	if !r.absent[name] {
 		r.absent[name] = true
-		r.note(record.Split{}, err, "; waiting for it")
+		r.untold = append(r.untold, absentTopic{name, err})
 	}
 	return err
 }
 
+// absentTopic is a topic that is not there, which has not been told.
+type absentTopic struct {
+	name string
+	err  error
+}
+
+// tellAbsent tells which topics are waited for.
+func (r *reader) tellAbsent() {
+	list := r.untold
+	r.untold = nil
+	if len(list) <= mostNamed {
+		for _, a := range list {
+			r.note(record.Split{}, a.err, "; waiting for it")
+		}
+		return
+	}
+	names := make([]string, len(list))
+	for i, a := range list {
+		names[i] = a.name
+		r.noted[placeIn(a.err)] = true
+	}
+	r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: %s do not exist; waiting for them", r.name, topicsText(names))})
+}
+
 func (r *reader) missingTopic(ctx context.Context, name string) error {
 	err := fault.New(fault.Failed, "%s/%s: no such topic", r.name, name).On(r.name)
+	if len(r.untold) >= mostNamed { // each look for names like it costs a request
+		return err
+	}
 	if near, e := r.cluster.Nearest(ctx, name); e == nil && len(near) > 0 {
 		err = err.WithHint("did you mean %s?", strings.Join(near, " or "))
 	}

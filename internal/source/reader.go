@@ -34,6 +34,7 @@ type reader struct {
 	checked map[string]bool      // topics and patterns whose trouble is final, or that have been checked
 	heard   map[string]time.Time // when texts about whole topics were told
 	absent  map[string]bool      // topics and splits that have been told missing
+	untold  []absentTopic        // found missing at this look
 	noted   map[string]bool      // places whose trouble has been told while looking again
 	notes   int                  // on bounds that are not quite as asked
 	waiting []*split             // whose start lies ahead of the log
