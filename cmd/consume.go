@@ -29,6 +29,7 @@ type consumeFlags struct {
 	exitAtEnd   bool
 	follow      bool
 	num         int64
+	bounds      boundFlags
 	committed   bool
 	uncommitted bool
 	failFast    bool
@@ -63,6 +64,7 @@ type consumeOptions struct {
 	bounded   bool // the run has an end, so that a cluster is given up after a while
 	promised  bool // the run has an end of some sort: a signal cuts it short
 	limit     int64
+	bounds    boundOptions
 	isolation isolationChoice
 	failFast  bool
 	wait      bool
@@ -94,8 +96,8 @@ func newConsumeCmd(env *Env) *cobra.Command {
 		Short: "Read streams from all their clusters and print their records",
 		Long: `consume reads the records of streams, from all the clusters that they live on,
 and prints them. It follows them until it is stopped, from the moment it began,
-unless -e, -n or a spec such as 10:20 give the run an end; then it begins at the
-start. A STREAM may also be CLUSTER/TOPIC.
+unless -e, -n, --timeout, --until or a spec such as 10:20 give the run an end; then
+it begins at the start. A STREAM may also be CLUSTER/TOPIC.
 
 While it runs it follows the metadata: clusters, topics and partitions come and
 go without a restart, each told on stderr. What is removed is read to its end
@@ -106,7 +108,7 @@ Records go to stdout, everything else to stderr. The order within a partition is
 kept.`,
 		Example: `  kcm consume orders                     follow a stream
   kcm consume orders -e | jq .value      everything up to now
-  kcm consume orders -o @-1h -e          the last hour
+  kcm consume orders --since -1h -e      the last hour
   kcm consume orders -n 5 -f '%c %k\n'   five records, cluster and key
   kcm consume -b localhost:9092 orders   a topic, without metadata`,
 		ValidArgsFunction: completeStreams(env),
@@ -142,6 +144,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.BoolVarP(&f.exitAtEnd, "exit-at-end", "e", false, "stop at the ends seen at start-up")
 	fs.BoolVar(&f.follow, "follow", false, "go on when the end is reached (the default)")
 	fs.Int64VarP(&f.num, "num", "n", noLimit, "stop after `N` records; -1 is no limit")
+	addBoundFlags(fs, &f.bounds)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -213,40 +216,6 @@ func (o *consumeOptions) setIsolation(f consumeFlags) {
 	}
 }
 
-// setBounds decides where the run begins and whether it has an end.
-func (o *consumeOptions) setBounds(cmd *cobra.Command, f consumeFlags) (err error) {
-	if o.offsets, err = spec.ParseOffsets(f.offsets, o.started); err != nil {
-		return err
-	}
-	stops, err := o.stops()
-	if err != nil {
-		return err
-	}
-	limited := f.num >= 0
-	if f.num < noLimit {
-		return fault.New(fault.Usage, "%s %d is not allowed: a number of records is 0 or more, or -1 for no limit", placeOf(o.env, cmd, "num"), f.num)
-	}
-	o.exit = (f.exitAtEnd || stops) && !f.follow
-	o.bounded = o.exit || (limited && !f.follow)
-	o.promised = o.exit || stops || limited
-	o.start = spec.Bound{Kind: spec.End}
-	if o.exit || (limited && !f.follow) {
-		o.start = spec.Bound{Kind: spec.Start}
-	}
-	return nil
-}
-
-// stops reports whether a spec of the command line gives the run an end.
-func (o *consumeOptions) stops() (stops bool, err error) {
-	for _, r := range o.offsets.Ranges() {
-		if r.Start.Kind == spec.Stored {
-			return false, stored("-o")
-		}
-		stops = stops || r.Stop.Given()
-	}
-	return stops, nil
-}
-
 func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err error) {
 	env := o.env
 	name := f.format
@@ -289,9 +258,10 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		return err
 	}
 	defer p.close()
-	if o.limit == 0 {
-		return nil
+	if o.writesNothing() {
+		return o.enough(source.Stats{}, nil)
 	}
+	o.tellAhead()
 	ended, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	watched, done := whileRead(ended, o.env.Stdout)
@@ -330,10 +300,11 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 	case isClosed(err):
 		return nil
 	case signaled && !o.promised:
-		return stats.Stopped()
-	default:
-		return err
+		return o.enough(stats, stats.Stopped())
+	case err == nil:
+		o.tellEmpty(stats)
 	}
+	return o.enough(stats, err)
 }
 
 func count(n int64, what string) string {

@@ -9,7 +9,7 @@ import (
 // event shows what the engine tells.
 func (o *consumeOptions) event(ev source.Event) {
 	n := o.env.run.notices
-	if ev.Kind == source.Begun && !o.bounded && o.limit < 0 && !o.env.StdoutTerminal {
+	if ev.Kind == source.Begun && !o.bounded && !o.promised && !o.env.StdoutTerminal {
 		n.Notef("following; -e stops at the end")
 		return
 	}

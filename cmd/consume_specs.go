@@ -17,7 +17,7 @@ func stored(what string) *fault.Error {
 func (o *consumeOptions) checkSpecs(wants []source.Want) error {
 	for _, w := range wants {
 		start, stop := w.Source.Start, w.Source.Stop
-		if start == nil || o.offsets.Given() {
+		if start == nil || o.offsets.Starts() {
 			continue
 		}
 		if start.Bound.Kind == spec.Stored {

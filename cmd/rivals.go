@@ -37,24 +37,23 @@ func settleRivals(env *Env, cmd *cobra.Command, a, b rival) error {
 // the arguments.
 func (f *consumeFlags) settle(env *Env, cmd *cobra.Command, words []string) error {
 	off := func(flag *bool) func() { return func() { *flag = false } }
-	var pairs [][2]rival
-	add := func(a, b rival) { pairs = append(pairs, [2]rival{a, b}) }
-	if f.exitAtEnd && f.follow {
-		add(rival{"exit-at-end", "-e", off(&f.exitAtEnd)}, rival{"follow", "--follow", off(&f.follow)})
-	}
-	if f.committed && f.uncommitted {
-		add(rival{"read-committed", "--read-committed", off(&f.committed)}, rival{"read-uncommitted", "--read-uncommitted", off(&f.uncommitted)})
-	}
-	if f.json && f.format != "" && f.format != output.FormatJSON {
-		add(rival{"json", "-J", off(&f.json)}, rival{"format", "-f " + f.format, func() { f.format = "" }})
-	}
-	for _, p := range pairs {
-		if err := settleRivals(env, cmd, p[0], p[1]); err != nil {
-			return err
+	var err error
+	// A pair is looked at when those before it are settled.
+	add := func(both bool, a, b rival) {
+		if err == nil && both {
+			err = settleRivals(env, cmd, a, b)
 		}
 	}
-	if f.follow && f.num >= 0 && given(env, cmd, "follow") > given(env, cmd, "num") {
-		f.num = noLimit
+	add(f.exitAtEnd && f.follow,
+		rival{"exit-at-end", "-e", off(&f.exitAtEnd)}, rival{"follow", "--follow", off(&f.follow)})
+	add(f.committed && f.uncommitted,
+		rival{"read-committed", "--read-committed", off(&f.committed)}, rival{"read-uncommitted", "--read-uncommitted", off(&f.uncommitted)})
+	add(f.json && f.format != "" && f.format != output.FormatJSON,
+		rival{"json", "-J", off(&f.json)}, rival{"format", "-f " + f.format, func() { f.format = "" }})
+	f.unlimit(env, cmd)
+	f.boundRivals(add)
+	if err != nil {
+		return err
 	}
 	if len(words) > 0 && given(env, cmd, "all") != settings.CommandLine {
 		f.all = false

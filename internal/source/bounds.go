@@ -140,7 +140,7 @@ func (r *reader) ranges(s *split, w *wanted) ranges {
 	if w.Source.Stop != nil {
 		rg.source.Stop = w.Source.Stop.Bound
 	}
-	if !rg.command.Start.Given() && w.Source.Start != nil && !r.e.Offsets.Given() {
+	if !rg.command.Start.Given() && w.Source.Start != nil && !r.e.Offsets.Starts() {
 		rg.command.Start = w.Source.Start.Bound
 	}
 	o := r.originOf(w, s.place(w))
@@ -172,6 +172,9 @@ func (r *reader) begin(s *split, now facts) {
 		delete(r.origins, s.place(w))
 	}
 	from, until := s.bound(), s.end()
+	if s.quota = r.e.quotas.of(r.leftover(s.wants[0].key(), s.Topic, s.Partition)); s.quota.spent() {
+		until = from // it has given all it may before it left
+	}
 	r.detail(2, "%s: from %d %s", s, from, untilText(until))
 	r.e.account(r.name, func(st *ClusterStats) { st.Splits++ })
 	r.mu.Lock()
@@ -238,6 +241,7 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	if s.committed {
 		sf.End = offsets[pointStable].Offset
 	}
+	s.backlog = sf.End
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
 	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)

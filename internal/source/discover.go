@@ -39,6 +39,7 @@ func (l *looks) searching() bool { return l.err != nil || len(l.missing) > 0 }
 func (r *reader) read(ctx context.Context) error {
 	r.lates = time.Since(r.e.Started) > lateContact
 	l := &looks{since: time.Now(), pause: firstPause, refresh: time.Now().Add(r.refresh())}
+	r.looks = l
 	r.look(ctx, l)
 	if l.err == nil {
 		r.tellEngine()
@@ -118,7 +119,7 @@ func (r *reader) tellEngine() {
 // finishes reports that nothing is under way, and that nothing may come.
 func (r *reader) finishes() bool {
 	for _, w := range r.wants {
-		if r.drains(w) { // something may come late
+		if r.drains(w) && !r.allGiven(w) { // something may come late
 			return false
 		}
 	}
@@ -332,7 +333,7 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 			wants := slices.DeleteFunc(slices.Clone(m.wants), func(w *wanted) bool {
 				return w.Committed != committed || r.live[place{w.key(), m.topic.Name, p.ID}] != nil
 			})
-			if len(wants) > 0 {
+			for _, wants := range r.together(wants) {
 				s := newSplit(r, splitKey{m.topic.Name, p.ID, committed}, wants)
 				s.topic, s.topicID = m.topic, m.topic.ID
 				fresh = append(fresh, s)

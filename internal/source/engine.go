@@ -27,6 +27,7 @@ type engine struct {
 	pipe    *pipeline
 	ids     identities
 	kept    positions
+	quotas  quotas
 	entered *gathering // readers that have said who their cluster is
 	begun   *gathering // readers that know where to begin
 	stop    context.CancelCauseFunc
@@ -107,7 +108,7 @@ const writeGrace = 1500 * time.Millisecond
 
 func newEngine(o Options) *engine {
 	o.fill()
-	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, readers: map[string]*reader{}}
+	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, readers: map[string]*reader{}}
 	e.stats.Clusters = map[string]ClusterStats{}
 	e.pipe = newPipeline(o, e.written)
 	names, wants := byCluster(o.Wants)
@@ -120,6 +121,7 @@ func newEngine(o Options) *engine {
 	}
 	e.active, e.first, e.planned = len(readers), len(readers), len(o.Wants)
 	e.entered, e.begun = newGathering(readers), newGathering(readers)
+	e.pipe.idle = newIdle(o.Timeout, e.begun)
 	return e
 }
 
@@ -143,12 +145,15 @@ func (o *Options) fill() {
 
 // end says how the run ended, given why the writer did.
 func (e *engine) end(err error) (Stats, error) {
+	if errors.Is(err, errIdle) {
+		e.cutOff()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case errors.Is(err, errLimit):
 		return e.stats, nil
-	case errors.Is(err, errFinished):
+	case errors.Is(err, errFinished), errors.Is(err, errIdle):
 		return e.stats, outcome(e.stats.Clusters)
 	default:
 		return e.stats, err

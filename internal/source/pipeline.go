@@ -26,6 +26,8 @@ type pipeline struct {
 	work  chan *job
 
 	room room
+	idle idle
+	solo bool // one worker only, which prepares in order
 }
 
 type job struct {
@@ -44,7 +46,7 @@ const pendingBytes = 1 << 20
 func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
 	p := &pipeline{
 		sink: o.Sink, limit: o.Limit, pool: o.Pool, written: written,
-		queue: make(chan *job, 4*o.Workers), work: make(chan *job, 4*o.Workers),
+		queue: make(chan *job, 4*o.Workers), work: make(chan *job, 4*o.Workers), solo: o.Workers == 1,
 	}
 	p.spare = p.preparer()
 	p.room.free.L = &p.room.mu
@@ -92,7 +94,7 @@ func (p *pipeline) prepare(ctx context.Context) {
 			if !p.room.enter(j.number) {
 				return
 			}
-			j.block, j.err = w.prepare(j.chunk, -1)
+			j.block, j.err = p.ahead(w, j.chunk)
 			j.size = len(j.block.Data)
 			p.room.fill(j.size)
 			close(j.ready)
@@ -102,7 +104,8 @@ func (p *pipeline) prepare(ctx context.Context) {
 	}
 }
 
-// write is the writer's loop. It returns errLimit, the sink's error or ctx's.
+// write is the writer's loop. It returns errLimit, errIdle, the sink's error or
+// ctx's.
 func (p *pipeline) write(ctx context.Context) error {
 	var jobs []*job
 	var bytes int
@@ -139,11 +142,19 @@ func (p *pipeline) next(ctx context.Context, wait bool) (*job, error) {
 			return nil, nil
 		}
 	}
-	select {
-	case j := <-p.queue:
-		return j, p.ready(ctx, j)
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	for {
+		select {
+		case j := <-p.queue:
+			return j, p.ready(ctx, j)
+		case <-p.idle.begun:
+			p.idle.begin()
+		case <-p.idle.over():
+			if len(p.queue) == 0 {
+				return nil, errIdle
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 
@@ -158,21 +169,25 @@ func (p *pipeline) ready(ctx context.Context, j *job) error {
 }
 
 // trim drops what must not be written: chunks of a split that has been stopped,
-// and deliveries beyond the limit. It reports whether the limit is reached.
+// and deliveries beyond the limits. It reports whether that of the run is reached.
 func (p *pipeline) trim(j *job) (done bool) {
-	if j.chunk.split.stopped {
+	s := j.chunk.split
+	if s.stopped {
 		j.block, j.err = Block{Next: -1, Free: j.block.Free}, nil
 		return false
 	}
 	if j.err != nil {
-		j.chunk.split.stopped = true
+		s.stopped = true
+	}
+	if most := s.quota.within(p.limit); most >= 0 && int64(j.block.Written) > most {
+		free(j.block)
+		j.block, j.err = p.spare.prepare(j.chunk, int(most))
+	}
+	if s.quota.take(j.block.Written) {
+		s.stopped, j.chunk.full, j.err = true, true, nil // what is wrong behind the last one is nobody's business
 	}
 	if p.limit < 0 {
 		return false
-	}
-	if int64(j.block.Written) > p.limit {
-		free(j.block)
-		j.block, j.err = p.spare.prepare(j.chunk, int(p.limit))
 	}
 	p.limit -= int64(j.block.Written)
 	return p.limit <= 0
@@ -190,6 +205,7 @@ func (p *pipeline) flush(jobs []*job) error {
 			return err
 		}
 	}
+	p.idle.saw(jobs)
 	for _, j := range jobs {
 		p.written(j.chunk, j.block, j.err)
 		free(j.block)

@@ -40,6 +40,7 @@ type reader struct {
 	waiting []*split             // whose start lies ahead of the log
 	lates   bool                 // contact came too late for "end" to be the log's end
 	again   bool                 // this is not the first look at the cluster's topics
+	looks   *looks               // at them; nil before there was contact
 
 	mu        sync.Mutex
 	desired   desire

@@ -33,6 +33,14 @@ type Options struct {
 	Exit    bool         // stop each split at the end that it has when it is first seen
 	Bounded bool         // the run has an end of its own: a cluster is given up after GiveUp
 	Limit   int64        // deliveries to write at most; negative is no limit
+	// PerSplit is how many deliveries each split gives to each stream at most; 0 is
+	// no limit. A split that has given them is finished.
+	PerSplit int64
+	// Timeout ends the run, as if all had been read, when nothing has come for so
+	// long; 0 is never. It counts from the last delivery that was written, from the
+	// last progress below the ends that there were when reading began, or from when
+	// all clusters had been looked at.
+	Timeout time.Duration
 
 	WaitTopics bool      // a missing topic is waited for; otherwise it is a failure
 	FailFast   bool      // the first cluster that cannot be reached ends the run

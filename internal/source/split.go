@@ -20,6 +20,8 @@ type split struct {
 	committed bool
 	streams   []string
 	read      atomic.Int64 // position behind what has been put into the pipeline
+	backlog   int64        // the end of the log when the split was found
+	quota     *quota       // nil: it may give any number of deliveries
 
 	// handing is held while an answer is put into the pipeline: whoever holds it
 	// knows that nothing lies between read and the pipeline.
@@ -147,7 +149,8 @@ func (s *split) setEpoch(epoch int32) {
 }
 
 // advance moves the position behind what has been written and returns the
-// deliveries that end there, or with err, and whether none is left.
+// deliveries that end there, with err or because it may give no more, and
+// whether none is left.
 func (s *split) advance(c *Chunk, next int64, err error) (over []*delivery, all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +159,7 @@ func (s *split) advance(c *Chunk, next int64, err error) (over []*delivery, all 
 	}
 	all = true
 	for _, d := range s.deliveries {
-		if !d.done && (err != nil || s.next >= d.until) {
+		if !d.done && (err != nil || c.full || s.next >= d.until) {
 			d.done = true
 			over = append(over, d)
 		}

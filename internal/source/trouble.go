@@ -274,6 +274,7 @@ func (f *feed) restart(s *split) {
 	n := newSplit(f.r, splitKey{s.Topic, s.Partition, s.committed}, nil)
 	n.topic = s.topic
 	n.topic.ID = [16]byte{} // not known yet
+	n.quota = s.quota
 	for _, w := range s.wants {
 		old := f.r.live[s.place(w)]
 		if old == nil || old.split != s {

@@ -73,6 +73,9 @@ func formatTime(ms int64) string {
 type Range struct {
 	Start Bound
 	Stop  Bound
+	// Late is how many ms behind a Stop that is a time offsets end, so that records
+	// out of order are found. The window's end stays where it is.
+	Late int64
 }
 
 // String gives the canonical spec of the range, which Parse reads back to the
@@ -101,20 +104,25 @@ func (r Range) OrElse(def Range) Range {
 		r.Start = def.Start
 	}
 	if !r.Stop.Given() {
-		r.Stop = def.Stop
+		r.Stop, r.Late = def.Stop, def.Late
 	}
 	return r
 }
+
+// stopTime is the time that the first offset not to read is looked up for, if
+// Stop is a time.
+func (r Range) stopTime() int64 { return plus(r.Stop.N, r.Late) }
 
 // Times returns the timestamps, in ms since 1970, that Resolve asks Facts.At
 // for, so that a caller can look them all up in one request. They are never
 // negative: ListOffsets gives negative timestamps meanings of its own.
 func (r Range) Times() []int64 {
 	var times []int64
-	for _, b := range []Bound{r.Start, r.Stop} {
-		if b.Kind == Time && b.N >= 0 {
-			times = append(times, b.N)
-		}
+	if r.Start.Kind == Time && r.Start.N >= 0 {
+		times = append(times, r.Start.N)
+	}
+	if r.Stop.Kind == Time && r.stopTime() >= 0 {
+		times = append(times, r.stopTime())
 	}
 	return times
 }

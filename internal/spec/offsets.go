@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +130,36 @@ func (o Offsets) For(s record.Split) (Range, bool) {
 		}
 	}
 	return o.all, o.given
+}
+
+// WithDefault returns the ranges with r for every split that has none of its own.
+func (o Offsets) WithDefault(r Range) Offsets {
+	o.all, o.given = r, true
+	return o
+}
+
+// WithLate returns the ranges with their Late set to ms where they stop at a
+// time, and whether there is such a one.
+func (o Offsets) WithLate(ms int64) (late Offsets, some bool) {
+	late = o
+	set := func(r Range) Range {
+		if r.Stop.Kind == Time {
+			r.Late, some = ms, true
+		}
+		return r
+	}
+	late.all = set(o.all)
+	late.some = maps.Clone(o.some)
+	for sc, r := range o.some {
+		late.some[sc] = set(r)
+	}
+	return late, some
+}
+
+// Starts reports whether any value says where to begin: a window may say only
+// where to end.
+func (o Offsets) Starts() bool {
+	return slices.ContainsFunc(o.Ranges(), func(r Range) bool { return r.Start.Given() })
 }
 
 // Given reports whether there is any value at all.

@@ -48,7 +48,7 @@ type Note struct {
 // log is moved to its nearest end and told in the notes.
 func (r Range) Resolve(f Facts) Bounds {
 	b := Bounds{Until: Open}
-	b.resolveStop(r.Stop, f)
+	b.resolveStop(r, f)
 	b.resolveStart(r.Start, f)
 	return b
 }
@@ -126,8 +126,8 @@ func (b *Bounds) clampStart(f Facts, n int64, asked string, minor bool) {
 	}
 }
 
-func (b *Bounds) resolveStop(s Bound, f Facts) {
-	switch s.Kind {
+func (b *Bounds) resolveStop(r Range, f Facts) {
+	switch s := r.Stop; s.Kind {
 	case Start:
 		b.Until = plus(f.Start, s.N)
 	case End:
@@ -136,23 +136,24 @@ func (b *Bounds) resolveStop(s Bound, f Facts) {
 	case Offset:
 		b.Until = s.N
 	case Time:
-		if s.N < 0 {
+		at := r.stopTime()
+		if at < 0 {
 			b.Until = f.Start
 			return
 		}
-		n, ok := f.At(s.N)
+		n, ok := f.At(at)
 		switch {
 		case ok:
 			b.Until = n
 		case !f.Follow:
-			b.note(true, "%s is after the last record: stopping at the end, %d", formatTime(s.N), f.End)
+			b.note(true, "%s is after the last record: stopping at the end, %d", formatTime(at), f.End)
 			b.Until = f.End
 		}
 	default:
 		return
 	}
 	if !f.Follow && b.Until > f.End {
-		b.note(s.Kind != Offset, "asked to stop at offset %d, the log ends at %d: stopping there", b.Until, f.End)
+		b.note(r.Stop.Kind != Offset, "asked to stop at offset %d, the log ends at %d: stopping there", b.Until, f.End)
 		b.Until = f.End
 	}
 }

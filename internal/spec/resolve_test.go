@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kcm-cli/kcm/internal/record"
 )
 
 // log is a split that holds the offsets 100 to 199, written one per second.
@@ -160,7 +162,90 @@ func TestTimesGroupsWindow(t *testing.T) {
 		t.Errorf("Groups of nothing = %v", got)
 	}
 	got := Range{Stop: Bound{Kind: End}}.OrElse(Range{Start: Bound{Kind: Start}, Stop: Bound{Kind: Offset, N: 5}})
-	if want := (Range{Bound{Kind: Start}, Bound{Kind: End}}); got != want {
+	if want := (Range{Start: Bound{Kind: Start}, Stop: Bound{Kind: End}}); got != want {
 		t.Errorf("OrElse = %v, want %v", got, want)
+	}
+}
+
+// TestLate moves the offsets of a window's end, and not the window itself.
+func TestLate(t *testing.T) {
+	for _, c := range []struct {
+		spec  string
+		late  int64
+		times []int64 // behind now
+		until int64
+		some  bool
+	}{
+		{"@:+10s", 0, []int64{10e3}, 110, true},
+		{"@:+10s", 5e3, []int64{15e3}, 115, true},
+		{"@+5s:+10s", 5e3, []int64{5e3, 20e3}, 120, true},
+		{"@:+10s", 1e9, []int64{10e3 + 1e9}, 200, true},
+		{"@+10s", 5e3, []int64{10e3}, Open, false},
+		{"100:110", 5e3, nil, 110, false},
+	} {
+		o, err := ParseOffsets([]string{c.spec}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, _ := o.Default()
+		o, some := o.WithLate(c.late)
+		r, _ := o.Default()
+		var times []int64
+		for _, ms := range r.Times() {
+			times = append(times, ms-now.UnixMilli())
+		}
+		if b := r.Resolve(log(false)); b.Until != c.until || some != c.some || !slices.Equal(times, c.times) {
+			t.Errorf("%s, %d ms late: until %d, times %v, %v", c.spec, c.late, b.Until, times, some)
+		}
+		was, _ := plain.Window()
+		if w, _ := r.Window(); w != was {
+			t.Errorf("%s, %d ms late: the window is %v, was %v", c.spec, c.late, w, was)
+		}
+	}
+	before := Range{Stop: Bound{Kind: Time, N: -2000}, Late: 1000}
+	if b := before.Resolve(log(false)); b.Until != 100 || before.Times() != nil {
+		t.Errorf("a stop before 1970: %+v, times %v", b, before.Times())
+	}
+}
+
+func TestLateOfSomePartitions(t *testing.T) {
+	o, err := ParseOffsets([]string{"0=@:+10s", "1=5"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, some := o.WithLate(7)
+	if r, _ := late.For(record.Split{Cluster: "c", Topic: "t", Partition: 0}); !some || r.Late != 7 {
+		t.Errorf("partition 0 is late by %d, %v", r.Late, some)
+	}
+	if r, _ := late.For(record.Split{Cluster: "c", Topic: "t", Partition: 1}); r.Late != 0 {
+		t.Errorf("partition 1 is late by %d", r.Late)
+	}
+	if r, _ := o.For(record.Split{Cluster: "c", Topic: "t"}); r.Late != 0 {
+		t.Errorf("what was there is late by %d now", r.Late)
+	}
+}
+
+func TestStarts(t *testing.T) {
+	until := Range{Stop: Bound{Kind: Time, N: 5}}
+	some, err := ParseOffsets([]string{"0=:5"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		o             Offsets
+		starts, given bool
+	}{
+		{Offsets{}, false, false},
+		{Offsets{}.WithDefault(until), false, true},
+		{some, true, true},
+		{some.WithDefault(until), true, true},
+		{Offsets{}.WithDefault(Range{Start: Bound{Kind: Start}}), true, true},
+	} {
+		if c.o.Starts() != c.starts || c.o.Given() != c.given {
+			t.Errorf("%+v: starts %v, given %v", c.o, c.o.Starts(), c.o.Given())
+		}
+	}
+	if r, ok := (Offsets{}).WithDefault(until).Default(); !ok || r != until {
+		t.Errorf("the default is %v, %v", r, ok)
 	}
 }
