@@ -6,7 +6,7 @@ import "slices"
 // and nothing like them is meant.
 var plannedFlags = []string{
 	"timeout", "min", "num-per-partition", "late",
-	"G", "grep", "w", "where", "columns", "pretty", "validate", "avro-json",
+	"columns", "pretty", "validate", "avro-json",
 	"state", "order", "order-wait", "group-protocol",
 	"append", "overwrite", "rotate-size", "rotate-every", "to", "create", "registry-copy", "replay", "metrics",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",

@@ -19,7 +19,14 @@ type eager struct {
 	keys, values int // how often each was asked for
 }
 
-func decodedBy(t testing.TB, rec *record.Record, c codec.Choice) *eager {
+// fataler is a testing.TB or a rapid.T.
+type fataler interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+func decodedBy(t fataler, rec *record.Record, c codec.Choice) *eager {
 	t.Helper()
 	pair, err := c.Pair()
 	if err != nil {

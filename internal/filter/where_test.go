@@ -22,7 +22,7 @@ func aRecord() *record.Record {
 }
 
 // judgeOf makes a judge of an expression for records of one place.
-func judgeOf(t testing.TB, expr string) *Judge {
+func judgeOf(t fataler, expr string) *Judge {
 	t.Helper()
 	f, err := New(Options{Where: expr})
 	if err != nil {
