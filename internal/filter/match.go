@@ -53,7 +53,6 @@ func plainMatcher(re *syntax.Regexp) (matcher, bool) {
 	if re.Op == syntax.OpConcat {
 		parts = re.Sub
 	}
-	begin, end := false, false
 	// What may be empty at an open end changes nothing.
 	for len(parts) > 0 && parts[0].Op == syntax.OpStar {
 		parts = parts[1:]
@@ -61,30 +60,37 @@ func plainMatcher(re *syntax.Regexp) (matcher, bool) {
 	for len(parts) > 0 && parts[len(parts)-1].Op == syntax.OpStar {
 		parts = parts[:len(parts)-1]
 	}
-	if len(parts) > 0 && parts[0].Op == syntax.OpBeginText {
-		begin, parts = true, parts[1:]
+	var begin, end bool
+	if begin = len(parts) > 0 && parts[0].Op == syntax.OpBeginText; begin {
+		parts = parts[1:]
 	}
-	if len(parts) > 0 && parts[len(parts)-1].Op == syntax.OpEndText {
-		end, parts = true, parts[:len(parts)-1]
+	if end = len(parts) > 0 && parts[len(parts)-1].Op == syntax.OpEndText; end {
+		parts = parts[:len(parts)-1]
 	}
-	text := ""
+	m := matcher{kind: kindOf(begin, end)}
 	switch {
-	case len(parts) == 0, len(parts) == 1 && parts[0].Op == syntax.OpEmptyMatch:
-	case len(parts) == 1 && literal(parts[0]) != "":
-		text = literal(parts[0])
-	default:
+	case len(parts) == 0:
+		return m, true
+	case len(parts) > 1:
 		return matcher{}, false
+	default:
+		m.text = []byte(literal(parts[0]))
+		return m, len(m.text) > 0 || parts[0].Op == syntax.OpEmptyMatch
 	}
-	m := matcher{text: []byte(text)}
+}
+
+// kindOf is the kind of a text with these ends.
+func kindOf(begin, end bool) matchKind {
 	switch {
 	case begin && end:
-		m.kind = matchEqual
+		return matchEqual
 	case begin:
-		m.kind = matchPrefix
+		return matchPrefix
 	case end:
-		m.kind = matchSuffix
+		return matchSuffix
+	default:
+		return matchContains
 	}
-	return m, true
 }
 
 // literal returns the text that re is; "" if it is none, or not for sure: bytes

@@ -6,22 +6,34 @@ import "encoding/json"
 // valid: the records that kcm writes itself. It takes a fraction of the time of
 // encoding/json, and no digit is lost: what is no small integer stays as it is
 // written.
+//
+// A value lives until the next one is parsed: objects and arrays are used again.
+// gojq changes none, and keeps none when a run is over.
 type parser struct {
-	b    []byte
-	i    int
-	keys map[string]string // one copy of each key that is seen again and again
-	text []byte
+	b     []byte
+	i     int
+	keys  map[string]string // one copy of each key that is seen again and again
+	text  []byte
+	words [256]any // strings seen lately, ready for use
+
+	maps      []map[string]any
+	lists     [][]any
+	usedMaps  int
+	usedLists int
 }
 
-// manyKeys bounds the keys that are remembered.
-const manyKeys = 4096
+const (
+	manyKeys = 4096 // how many are remembered
+	shortMap = 64   // members up to which an object is used again; lists alike
+	shortKey = 48   // bytes up to which a string is remembered
+)
 
 // parse makes a value of b and keeps nothing of it.
 func (p *parser) parse(b []byte) any {
 	if p.keys == nil || len(p.keys) > manyKeys {
 		p.keys = map[string]string{}
 	}
-	p.b, p.i = b, 0
+	p.b, p.i, p.usedMaps, p.usedLists = b, 0, 0, 0
 	return p.value()
 }
 
@@ -32,7 +44,7 @@ func (p *parser) value() any {
 	case '[':
 		return p.array()
 	case '"':
-		return string(p.string())
+		return p.word(p.string())
 	case 't':
 		p.i += len("true")
 		return true
@@ -48,7 +60,17 @@ func (p *parser) value() any {
 }
 
 func (p *parser) object() any {
-	m := map[string]any{}
+	at := p.usedMaps
+	p.usedMaps++
+	if at == len(p.maps) {
+		p.maps = append(p.maps, map[string]any{})
+	}
+	m := p.maps[at]
+	if len(m) > shortMap {
+		m = map[string]any{}
+		p.maps[at] = m
+	}
+	clear(m)
 	if p.i++; p.b[p.i] == '}' {
 		p.i++
 		return m
@@ -65,18 +87,28 @@ func (p *parser) object() any {
 }
 
 func (p *parser) array() any {
-	list := []any{}
+	at := p.usedLists
+	p.usedLists++
+	if at == len(p.lists) {
+		p.lists = append(p.lists, []any{})
+	}
+	list := p.lists[at][:0]
 	if p.i++; p.b[p.i] == ']' {
 		p.i++
-		return list
+		return list[:0:0]
 	}
 	for {
 		list = append(list, p.value())
 		p.i++ // a comma, or the end
 		if p.b[p.i-1] == ']' {
-			return list
+			break
 		}
 	}
+	if len(list) <= shortMap {
+		p.lists[at] = list
+	}
+	// A list that is cut shows nothing of what is used again behind it.
+	return list[:len(list):len(list)]
 }
 
 func (p *parser) key() string {
@@ -87,6 +119,20 @@ func (p *parser) key() string {
 		p.keys[key] = key
 	}
 	return key
+}
+
+// word is text as a value. What stands in record after record, such as the name
+// of the topic, is made once.
+func (p *parser) word(text []byte) any {
+	if len(text) == 0 || len(text) > shortKey {
+		return string(text)
+	}
+	at := &p.words[text[0]^text[len(text)-1]<<4^byte(len(text))]
+	if s, ok := (*at).(string); ok && s == string(text) {
+		return *at
+	}
+	*at = string(text)
+	return *at
 }
 
 // string reads a string; what it returns lives until the next one is read.
@@ -105,7 +151,7 @@ func (p *parser) number() any {
 	end := scalarEnd(p.b, p.i)
 	text := p.b[p.i:end]
 	p.i = end
-	if n, ok := smallInt(text); ok && !(n == 0 && text[0] == '-') {
+	if n, ok := smallInt(text); ok && (n != 0 || text[0] != '-') {
 		return n
 	}
 	return json.Number(text)

@@ -41,32 +41,37 @@ type step struct {
 // eval finds what the path leads to. It returns false where jq has an error,
 // and where only the JSON record itself would tell.
 func (p *path) eval(v *view, d *datum) bool {
-	switch p.root {
-	case rootStream:
-		return len(p.steps) == 0 && d.setText(v.stream)
-	case rootCluster:
-		return len(p.steps) == 0 && d.setText(v.cluster)
-	case rootTopic:
-		return len(p.steps) == 0 && d.setText(v.topic)
-	case rootPartition:
-		return len(p.steps) == 0 && d.setInt(int64(v.partition))
-	}
-	if v.rec == nil {
+	switch {
+	case p.root == rootRecord || p.root > rootPartition && v.rec == nil:
 		return false
-	}
-	switch p.root {
-	case rootOffset:
-		return len(p.steps) == 0 && d.setInt(v.rec.Offset)
-	case rootTimestamp:
-		return len(p.steps) == 0 && d.setInt(v.rec.Timestamp)
-	case rootTimestampType:
-		return len(p.steps) == 0 && d.setText([]byte(v.rec.TimestampType.String()))
-	case rootKey:
+	case p.root == rootKey:
 		return p.into(v.d.Key(), d)
-	case rootValue:
+	case p.root == rootValue:
 		return p.into(v.d.Value(), d)
-	default:
+	case len(p.steps) > 0: // into a text or number
 		return false
+	default:
+		return p.root.eval(v, d)
+	}
+}
+
+// eval gives what is no key and no value.
+func (r root) eval(v *view, d *datum) bool {
+	switch r {
+	case rootStream:
+		return d.setText(v.stream)
+	case rootCluster:
+		return d.setText(v.cluster)
+	case rootTopic:
+		return d.setText(v.topic)
+	case rootPartition:
+		return d.setInt(int64(v.partition))
+	case rootOffset:
+		return d.setInt(v.rec.Offset)
+	case rootTimestamp:
+		return d.setInt(v.rec.Timestamp)
+	default:
+		return d.setText([]byte(v.rec.TimestampType.String()))
 	}
 }
 
