@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -243,7 +244,7 @@ func argumentHint(cmd *cobra.Command) string {
 	case slices.ContainsFunc(args, isAddress):
 		return "-r makes names patterns; --registry URL is the schema registry"
 	case isGroupName(value("grep")):
-		return "-G filters: -G v:RE looks in values; groups are not in this version, -o group:NAME begins where one stands"
+		return noSelector(value("grep"))
 	case changed("format") && len(args) == 0:
 		return "-f is the format; following is the default"
 	case changed("topic") && len(args) == 0:
@@ -268,6 +269,11 @@ func isAddress(s string) bool {
 
 // isGroupName reports that the value of -G is no pattern, but what kcat's -G is.
 func isGroupName(s string) bool { return s != "" && !strings.Contains(s, ":") }
+
+func noSelector(s string) string {
+	s = strings.TrimPrefix(s, "!")
+	return fmt.Sprintf("-G v:%s looks in values, -G k:%s in keys; groups are not in this version, -o group:%s begins where one stands", s, s, s)
+}
 
 func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""

@@ -34,12 +34,8 @@ func FuzzFastAgreesWithGojq(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, expr string, value, key []byte) {
-		if strings.Contains(expr, "def") || strings.Contains(expr, "range") || strings.Contains(expr, "repeat") ||
-			strings.Contains(expr, "re") || strings.Contains(expr, "while") || strings.Contains(expr, "until") || strings.Contains(expr, "*") {
-			t.Skip("may run for ever, or fill the memory")
-		}
 		filter, err := New(Options{Where: expr})
-		if err != nil || filter == nil || filter.where.fast == nil {
+		if err != nil || filter == nil || filter.where.fast == nil { // what has a tree ends soon
 			return
 		}
 		rec := &record.Record{Offset: 7, Key: key, Value: value}

@@ -2,6 +2,8 @@ package filter
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -18,17 +20,10 @@ func member(b []byte, i int, name string) int {
 		return at
 	}
 	for {
-		from := i + 1
-		escaped := false
-		for i = from; b[i] != '"'; i++ {
-			if b[i] == '\\' {
-				escaped = true
-				i++
-			}
-		}
-		found := string(b[from:i]) == name || escaped && string(unescape(nil, b[from:i])) == name
-		i += 2 // the quote and the colon
-		if found {
+		end, escaped := stringEnd(b, i)
+		key := b[i+1 : end-1]
+		i = end + 1 // the colon
+		if string(key) == name && !escaped || escaped && string(unescape(nil, key)) == name {
 			at = i
 		}
 		if i = skip(b, i); b[i] == '}' {
@@ -96,15 +91,31 @@ func containerEnd(b []byte, i int) int {
 func stringEnd(b []byte, i int) (end int, escaped bool) {
 	i++
 	for {
-		quote := i + bytes.IndexByte(b[i:], '"')
-		slash := bytes.IndexByte(b[i:quote], '\\')
-		if slash < 0 {
-			return quote + 1, escaped
+		for i+8 <= len(b) {
+			word := binary.LittleEndian.Uint64(b[i:])
+			quote, slash := word^ones*'"', word^ones*'\\'
+			// The lowest flag is right; those above may be wrong: subtraction borrows.
+			if flags := ((quote-ones)&^quote | (slash-ones)&^slash) & highs; flags != 0 {
+				i += bits.TrailingZeros64(flags) >> 3
+				break
+			}
+			i += 8
+		}
+		for b[i] != '"' && b[i] != '\\' { // within the last eight bytes
+			i++
+		}
+		if b[i] == '"' {
+			return i + 1, escaped
 		}
 		escaped = true
-		i += slash + 2
+		i += 2
 	}
 }
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
 
 // unescape appends the text that a string's content stands for. Halves of
 // surrogate pairs become U+FFFD, as in encoding/json.
