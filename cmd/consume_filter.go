@@ -25,7 +25,7 @@ type filterFlags struct {
 
 func (f *filterFlags) add(fs *pflag.FlagSet) {
 	fs.StringArrayVarP(&f.grep, "grep", "G", nil, "only records with a match of `[!]SEL:RE`, such as v:error; see kcm help filters")
-	fs.StringVarP(&f.where, "where", "w", "", "only records for which the jq expression `EXPR|@FILE` holds; see kcm help filters")
+	fs.StringVarP(&f.where, "where", "w", "", "only records for which a jq expression holds: `EXPR|@FILE`; see kcm help filters")
 }
 
 // compile makes the filter; nil is none.
