@@ -128,6 +128,11 @@ func oneOfWords(list ...string) completeFunc {
 	}
 }
 
+// completeNothing keeps the shell from offering files.
+func completeNothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
 // beginning returns the names that begin with word.
 func beginning(word string, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, word) })

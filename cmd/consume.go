@@ -12,6 +12,7 @@ import (
 
 	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/filter"
 	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/settings"
@@ -49,6 +50,7 @@ type consumeFlags struct {
 	failures    int
 	maxBatch    string
 	progress    string
+	filter      filterFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -71,6 +73,7 @@ type consumeOptions struct {
 	format    output.Format
 	decode    codec.Choice
 	onDecode  string
+	filter    *filter.Filter // nil is none
 	onGap     source.GapPolicy
 	changes   changeOptions
 	maxBatch  int64
@@ -110,6 +113,8 @@ kept.`,
   kcm consume orders -e | jq .value      everything up to now
   kcm consume orders --since -1h -e      the last hour
   kcm consume orders -n 5 -f '%c %k\n'   five records, cluster and key
+  kcm consume orders -G v:needle         those with needle in their value
+  kcm consume orders -w '.value.id > 7'  those for which a jq expression holds
   kcm consume -b localhost:9092 orders   a topic, without metadata`,
 		ValidArgsFunction: completeStreams(env),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -123,6 +128,7 @@ kept.`,
 	addConsumeFlags(cmd, &f)
 	completeFlags(cmd, map[string]completeFunc{
 		"cluster": completeClusters(env), "topic": completeTopicNames(env),
+		"grep": completeGrep, "where": completeNothing,
 		"format":          oneOfWords(output.FormatJSON, output.FormatText, output.FormatRaw, output.FormatKcatJSON),
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
@@ -145,6 +151,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.BoolVar(&f.follow, "follow", false, "go on when the end is reached (the default)")
 	fs.Int64VarP(&f.num, "num", "n", noLimit, "stop after `N` records; -1 is no limit")
 	addBoundFlags(fs, &f.bounds)
+	f.filter.add(fs)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -184,6 +191,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return o.setBounds(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
+		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {
 		if err := step(); err != nil {
@@ -295,6 +303,9 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 	}
 	if stats.Dropped > 0 {
 		o.env.run.notices.Warnf("%s left out", count(stats.Dropped, "record"))
+	}
+	if stats.Failed > 0 {
+		o.env.run.notices.Warnf("%s", failures(stats))
 	}
 	switch _, signaled := stoppedBy(ctx); {
 	case isClosed(err):

@@ -183,7 +183,7 @@ func (o *consumeOptions) tellAhead() {
 func (o *consumeOptions) tellEmpty(stats source.Stats) {
 	r, _ := o.offsets.Default()
 	since, until := r.Start.Kind == spec.Time, r.Stop.Kind == spec.Time
-	if stats.Records+stats.Dropped > 0 || !since && !until {
+	if stats.Records+stats.Dropped > 0 || o.filter != nil || !since && !until {
 		return
 	}
 	n := o.env.run.notices

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kcm-cli/kcm/internal/codec"
+	"github.com/kcm-cli/kcm/internal/filter"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/source"
@@ -17,7 +18,7 @@ type consumeSink struct {
 	out      *output.Stdout
 	format   output.Format
 	needs    output.Needs
-	choices  atomic.Pointer[map[string]codec.Choice] // of decoders, by stream; replaced, never changed
+	choices  atomic.Pointer[map[string]streamChoice] // by stream; replaced, never changed
 	decode   codec.Choice                            // the command's own
 	onDecode string
 	// decodesKey and decodesValue say what is decoded at all.
@@ -25,6 +26,16 @@ type consumeSink struct {
 	limit                    int64     // for formats that number records; negative is none
 	buffers                  sync.Pool // *[]byte
 	gather                   []byte
+
+	filter      *filter.Filter // nil is none
+	failed      sync.Once
+	tellFailure func(string) // of the filter's first failure; may be nil
+}
+
+// streamChoice names the decoders of one stream's keys and values.
+type streamChoice struct {
+	shown  codec.Choice // for the format
+	judged codec.Choice // for the filters, which see records as the format json has them
 }
 
 // maxKeptBuffer is the size up to which an output buffer is used again.
@@ -33,7 +44,12 @@ const maxKeptBuffer = 8 << 20
 func newConsumeSink(o *consumeOptions) *consumeSink {
 	s := &consumeSink{
 		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
-		decode: o.decode, onDecode: o.onDecode, limit: -1,
+		decode: o.decode, onDecode: o.onDecode, limit: -1, filter: o.filter,
+	}
+	if !o.promised {
+		s.tellFailure = func(failure string) {
+			o.env.run.notices.Warnf("--where failed at %s; such records are left out", failure)
+		}
 	}
 	// What is not shown is decoded as well where it decides about the record.
 	s.decodesKey = s.needs.Key || o.onDecode != "raw"
@@ -48,20 +64,13 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 // setStreams makes the decoders of streams known. It may be called again while
 // records are formatted.
 func (s *consumeSink) setStreams(wants []source.Want) error {
-	choices := map[string]codec.Choice{}
+	choices := map[string]streamChoice{}
 	for _, w := range wants {
-		choice := s.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value})
-		if s.needs.StoredBytes {
-			choice = choice.Or(codec.Choice{Key: "raw", Value: "raw"})
-		}
-		if !s.decodesKey {
-			choice.Key = codec.Auto
-		}
-		if !s.decodesValue {
-			choice.Value = codec.Auto
-		}
-		if _, err := choice.Pair(); err != nil {
-			return err
+		choice := s.choose(s.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value}))
+		for _, c := range []codec.Choice{choice.shown, choice.judged} {
+			if _, err := c.Pair(); err != nil {
+				return err
+			}
 		}
 		name := w.Stream.Name
 		if w.Stream.ByTopic {
@@ -80,9 +89,34 @@ func (s *consumeSink) setStreams(wants []source.Want) error {
 	return nil
 }
 
+// choose says for what chosen, the decoders of one stream, are needed.
+func (s *consumeSink) choose(chosen codec.Choice) streamChoice {
+	c := streamChoice{shown: chosen, judged: chosen}
+	if s.needs.StoredBytes {
+		c.shown = c.shown.Or(codec.Choice{Key: "raw", Value: "raw"})
+	}
+	var key, value bool
+	if s.filter != nil {
+		key, value = s.filter.Uses(chosen)
+	}
+	if !s.decodesKey {
+		c.shown.Key = codec.Auto
+	}
+	if !s.decodesValue {
+		c.shown.Value = codec.Auto
+	}
+	if !key {
+		c.judged.Key = c.shown.Key
+	}
+	if !value {
+		c.judged.Value = c.shown.Value
+	}
+	return c
+}
+
 // Worker implements source.Sink.
 func (s *consumeSink) Worker() source.Worker {
-	return &consumeWorker{s: s, left: s.limit, decoders: map[string]codec.Pair{}}
+	return &consumeWorker{s: s, left: s.limit, decoders: map[string]streamDecoders{}, judging: newJudging(s.filter)}
 }
 
 // Write implements source.Sink. Small blocks are gathered into one write.
@@ -119,10 +153,18 @@ func (s *consumeSink) flush() error {
 // consumeWorker formats chunks. It belongs to one goroutine.
 type consumeWorker struct {
 	s        *consumeSink
-	choices  *map[string]codec.Choice // that decoders are made of
-	decoders map[string]codec.Pair    // by stream
-	scratch  []byte
+	choices  *map[string]streamChoice  // that decoders are made of
+	decoders map[string]streamDecoders // by stream
+	judging  judging
 	left     int64 // records that may still be numbered; negative is no limit
+	// What decoding wants to use again, for the format and the filters.
+	shown, judged decoding
+}
+
+// streamDecoders are the decoders of one stream.
+type streamDecoders struct {
+	choice        streamChoice
+	shown, judged codec.Pair
 }
 
 // Prepare implements source.Worker.
@@ -131,6 +173,10 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 		limit = int(w.left)
 	}
 	p := w.preparation(c, limit)
+	if rejected(p.judges) {
+		w.s.buffers.Put(p.buf)
+		return p.block, nil
+	}
 	err := c.Records(p.take)
 	if err == nil {
 		err = p.err
@@ -154,14 +200,16 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 // preparation is one chunk on its way to a block.
 type preparation struct {
 	w        *consumeWorker
+	split    record.Split
 	formats  []output.SplitFormat // by stream
-	decoders []codec.Pair         // by stream
+	decoders []streamDecoders     // by stream
+	judges   []*filter.Judge      // by stream; nil keeps everything
+	judged   *decoding            // what the filters see
 	limit    int
 	buf      *[]byte
 	block    source.Block
-	key      record.Value
-	value    record.Value
-	seen     int64 // position behind the last record that was dealt with
+	null     record.Value // stands for what is not decoded
+	seen     int64        // position behind the last record that was dealt with
 	full     bool
 	err      error
 }
@@ -173,27 +221,33 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	}
 	buf, _ := w.s.buffers.Get().(*[]byte)
 	*buf = (*buf)[:0]
-	p := &preparation{w: w, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
+	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
 	for _, stream := range c.Streams {
+		d := w.pairs(stream)
 		p.formats = append(p.formats, w.s.format.ForSplit(stream, c.Split))
-		p.decoders = append(p.decoders, w.pair(stream))
+		p.decoders = append(p.decoders, d)
+		p.judges = append(p.judges, w.judging.judge(stream, c.Split, d.choice.judged))
 	}
 	return p
 }
 
-// pair returns a stream's decoders, made when first needed.
-func (w *consumeWorker) pair(stream string) codec.Pair {
-	pair, ok := w.decoders[stream]
+// pairs returns a stream's decoders, made when first needed.
+func (w *consumeWorker) pairs(stream string) streamDecoders {
+	d, ok := w.decoders[stream]
 	if !ok {
-		pair, _ = choiceOf(*w.choices, stream).Pair() // it has been made before
-		w.decoders[stream] = pair
+		d.choice = choiceOf(*w.choices, stream)
+		d.shown, _ = d.choice.shown.Pair() // it has been made before
+		if d.judged = d.shown; d.choice.judged != d.choice.shown {
+			d.judged, _ = d.choice.judged.Pair()
+		}
+		w.decoders[stream] = d
 	}
-	return pair
+	return d
 }
 
 // choiceOf returns a stream's decoders. Streams named after a topic of a pattern
 // are not known beforehand and have those of the command line.
-func choiceOf(choices map[string]codec.Choice, stream string) codec.Choice {
+func choiceOf(choices map[string]streamChoice, stream string) streamChoice {
 	if c, ok := choices[stream]; ok {
 		return c
 	}
@@ -209,14 +263,22 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		p.full = true
 		return false
 	}
-	w := p.w
-	key, value := &p.key, &p.value
-	w.scratch = w.scratch[:0]
+	w, d := p.w, &p.decoders[stream]
+	w.shown.begin(d.shown, r)
+	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
+		p.judged = &w.judged
+		p.judged.begin(d.judged, r)
+	}
+	if !p.keeps(r, stream) {
+		p.seen = r.Offset + 1
+		return true
+	}
+	key, value := &p.null, &p.null
 	if w.s.decodesKey {
-		w.scratch = p.decoders[stream].Key.Decode(key, w.scratch, r.Key)
+		key = w.shown.Key()
 	}
 	if w.s.decodesValue {
-		w.scratch = p.decoders[stream].Value.Decode(value, w.scratch, r.Value)
+		value = w.shown.Value()
 	}
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil

@@ -16,6 +16,7 @@ var helpTexts embed.FS
 var topics = []struct{ name, about string }{
 	{"specs", "where to start and stop: offsets, times, windows"},
 	{"formats", "how records are written"},
+	{"filters", "which records to keep: patterns, jq expressions"},
 	{"exit-codes", "what the exit codes mean"},
 	{"environment", "config file and environment variables"},
 	{"metadata", "the file that names clusters and streams"},

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -123,6 +124,11 @@ var flagHints = map[string]string{
 	"consumer.config":     "-X KEY=VALUE, or propertiesFile: in the metadata",
 	"command-config":      "-X KEY=VALUE, or propertiesFile: in the metadata",
 	"isolation-level":     "--read-committed",
+	"filter":              "-G [!]SEL:RE, such as -G v:error, or -w EXPR, a jq expression; see kcm help filters",
+	"jq":                  "-w EXPR keeps records for which a jq expression holds",
+	"select":              "-w EXPR keeps records for which a jq expression holds",
+	"match":               "-G [!]SEL:RE, such as -G v:error; see kcm help filters",
+	"invert-match":        "-G '!SEL:RE', such as -G '!v:error'; see kcm help filters",
 	"schema-registry":     "--registry [CLUSTER=]URL",
 	"schema-registry-url": "--registry [CLUSTER=]URL",
 	"context":             "-c CLUSTER chooses a cluster",
@@ -238,6 +244,8 @@ func argumentHint(cmd *cobra.Command) string {
 		return "-o is where to start; -f json writes JSON"
 	case slices.ContainsFunc(args, isAddress):
 		return "-r makes names patterns; --registry URL is the schema registry"
+	case isGroupName(value("grep")):
+		return noSelector(value("grep"))
 	case changed("format") && len(args) == 0:
 		return "-f is the format; following is the default"
 	case changed("topic") && len(args) == 0:
@@ -258,6 +266,14 @@ func checkWords(cmd *cobra.Command, args []string) error {
 
 func isAddress(s string) bool {
 	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
+}
+
+// isGroupName reports that the value of -G is no pattern, but what kcat's -G is.
+func isGroupName(s string) bool { return s != "" && !strings.Contains(s, ":") }
+
+func noSelector(s string) string {
+	s = strings.TrimPrefix(s, "!")
+	return fmt.Sprintf("-G v:%s looks in values, -G k:%s in keys; groups are not in this version, -o group:%s begins where one stands", s, s, s)
 }
 
 func isNumber(s string) bool {

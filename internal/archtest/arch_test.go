@@ -49,6 +49,7 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":            {"cmd"},
 	"github.com/spf13/viper":            {"settings"},
 	"github.com/charmbracelet/lipgloss": {"output", "cmd"},
+	"github.com/itchyny/gojq":           {"filter"},
 	franz + "kgo":                       {"cluster", "fetch", "source", "sandbox"},
 	franz + "kadm":                      {"cluster", "fetch", "source"},
 	franz + "kmsg":                      {"cluster", "fetch", "source"},
@@ -69,6 +70,7 @@ var barred = map[string][]string{
 	"metadata": {franz + "kgo", franz + "kfake"},
 	"output":   {franz + "kgo", franz + "kfake"},
 	"codec":    {franz + "kgo", franz + "kfake"},
+	"filter":   {franz + "kgo", franz + "kfake"},
 	"settings": {franz + "kgo", franz + "kfake"},
 	"main":     {"testing", module + "/internal/kafkatest", module + "/internal/batch/batchtest"},
 }

@@ -62,3 +62,15 @@ func (c Choice) Pair() (Pair, error) {
 	value, err := New(c.Value)
 	return Pair{Key: key, Value: value}, err
 }
+
+// ShowsStored reports whether the decoder of that name shows the stored bytes
+// themselves, but perhaps for whitespace between the tokens of JSON: what is
+// looked for in its text is found in the bytes as well. An empty name is Auto.
+func ShowsStored(name string) bool {
+	switch name {
+	case "", Auto, "raw", "bytes", "string", "str", "text", "json":
+		return true
+	default:
+		return false
+	}
+}

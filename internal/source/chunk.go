@@ -35,6 +35,14 @@ func (c *Chunk) First() int64 { return c.first }
 // Next is the split's position once the whole chunk has been written.
 func (c *Chunk) Next() int64 { return c.next }
 
+// size is how many bytes were fetched for the chunk.
+func (c *Chunk) size() (n int) {
+	for _, raw := range c.batches {
+		n += len(raw)
+	}
+	return n
+}
+
 // Records yields the wanted deliveries in order: a record and the index in
 // Streams of the stream it is for. A record dies when yield returns. An error
 // names the first offset that could not be read. It must be called from within

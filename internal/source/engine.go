@@ -168,6 +168,10 @@ func (e *engine) written(c *Chunk, b Block, err error) {
 	e.stats.Bytes += int64(len(b.Data))
 	e.stats.Dropped += int64(b.Dropped)
 	e.stats.Undone += int64(b.Undone)
+	if e.stats.Failed == 0 {
+		e.stats.Failure = b.Failure
+	}
+	e.stats.Failed += int64(b.Failed)
 	st := e.stats.Clusters[s.Cluster]
 	st.Records += int64(b.Written)
 	e.stats.Clusters[s.Cluster] = st

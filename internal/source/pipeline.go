@@ -40,7 +40,9 @@ type job struct {
 }
 
 // pendingBytes is how much the writer gathers before it writes although more
-// blocks are ready.
+// blocks are ready. What was read for it counts too: of blocks that a filter has
+// left next to nothing of, it would gather until there is no memory to fetch
+// with.
 const pendingBytes = 1 << 20
 
 func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
@@ -108,7 +110,7 @@ func (p *pipeline) prepare(ctx context.Context) {
 // ctx's.
 func (p *pipeline) write(ctx context.Context) error {
 	var jobs []*job
-	var bytes int
+	var bytes, read int
 	for {
 		j, err := p.next(ctx, len(jobs) == 0)
 		if err != nil {
@@ -116,8 +118,8 @@ func (p *pipeline) write(ctx context.Context) error {
 		}
 		if j != nil {
 			done := p.trim(j)
-			jobs, bytes = append(jobs, j), bytes+len(j.block.Data)
-			if !done && bytes < pendingBytes {
+			jobs, bytes, read = append(jobs, j), bytes+len(j.block.Data), read+j.chunk.size()
+			if !done && bytes < pendingBytes && read < pendingBytes {
 				continue
 			}
 		}
@@ -127,7 +129,7 @@ func (p *pipeline) write(ctx context.Context) error {
 		if p.limit == 0 {
 			return errLimit
 		}
-		jobs, bytes = jobs[:0], 0
+		jobs, bytes, read = jobs[:0], 0, 0
 	}
 }
 

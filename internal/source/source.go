@@ -112,8 +112,10 @@ type Worker interface {
 type Block struct {
 	Data    []byte // what is to be written; whole deliveries only
 	Written int    // deliveries in Data
-	Dropped int    // deliveries left out by a filter or for a decoding error
+	Dropped int    // deliveries left out because they could not be decoded
 	Undone  int    // deliveries whose key or value could not be decoded
+	Failed  int    // deliveries left out because a filter failed for them
+	Failure string // where the first of these is, and why
 	Next    int64  // the split's position once Data has been written
 	Free    func() // gives Data back; may be nil
 }
@@ -124,6 +126,8 @@ type Stats struct {
 	Bytes    int64 // bytes written
 	Dropped  int64
 	Undone   int64
+	Failed   int64
+	Failure  string // about the first that failed
 	Clusters map[string]ClusterStats
 }
 
