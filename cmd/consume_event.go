@@ -22,15 +22,28 @@ func (o *consumeOptions) event(ev source.Event) {
 	}
 	switch ev.Kind {
 	case source.Added, source.Drained, source.Removed:
-		n.Event(string(ev.Kind), ev.Text)
+		n.happened(ev)
 	case source.Note, source.Back:
 		n.Notef("%s", ev.Text)
+		if n.Quiet() {
+			return
+		}
 	default:
 		n.tellf("%s", ev.Text)
 	}
 	if ev.Hint != "" {
 		n.tellf("hint: %s", ev.Hint)
 	}
+}
+
+// happened tells what has come or gone; -q hides it unless something was left
+// unread.
+func (n *Notices) happened(ev source.Event) {
+	if ev.Cut && n.Quiet() {
+		n.Warnf("%s", ev.Text)
+		return
+	}
+	n.Event(string(ev.Kind), ev.Text)
 }
 
 // eventFields are an event's members behind its name; what is unknown is null.

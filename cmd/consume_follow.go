@@ -27,15 +27,15 @@ type changeOptions struct {
 }
 
 func (o *consumeOptions) setChanges(cmd *cobra.Command, f consumeFlags) error {
+	at := func(name string) string { return placeOf(o.env, cmd, name) }
 	for _, err := range []error{
-		oneOf("--on-recreate", f.onRecreate, "start", "stop", "fail"),
-		oneOf("--on-remove", f.onRemove, "drain", "stop"),
+		oneOf(at("on-recreate"), f.onRecreate, "start", "stop", "fail"),
+		oneOf(at("on-remove"), f.onRemove, "drain", "stop"),
 	} {
 		if err != nil {
 			return err
 		}
 	}
-	at := func(name string) string { return placeOf(o.env, cmd, name) }
 	switch {
 	case f.refresh < leastRefresh:
 		return fault.New(fault.Usage, "%s %s is not allowed: %s or more", at("refresh"), f.refresh, leastRefresh)
@@ -131,7 +131,7 @@ func (p *planner) follow(ctx context.Context, w *watching, opts *source.Options,
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := w.run(ctx, apply); err != nil {
+		if err := w.run(ctx, apply); err != nil && !p.o.exit {
 			fail(err)
 		}
 	}()
@@ -241,7 +241,21 @@ func (p *planner) wants(view *metadata.View, first bool) ([]source.Want, error) 
 		}
 	}
 	p.tellMissing(sel.Missing)
+	if err := checkCutovers(wants); err != nil {
+		return nil, err
+	}
 	return wants, o.checkSpecs(wants)
+}
+
+// checkCutovers refuses what would be read from both sides of a cut.
+func checkCutovers(wants []source.Want) error {
+	for _, w := range wants {
+		if c := w.Source.Cutover; c != nil {
+			return fault.New(fault.Usage, "%s: a cutover is not obeyed in this version: %s would be read from both of its clusters", c.Origin, w.Stream.Name).
+				WithHint("CLUSTER/TOPIC reads one side")
+		}
+	}
+	return nil
 }
 
 func (o *consumeOptions) wantsOf(view *metadata.View, streams []*metadata.Stream) (wants []source.Want) {

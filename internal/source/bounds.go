@@ -75,10 +75,6 @@ func (r *reader) ask(ctx context.Context, splits []*split) (facts, error) {
 	}
 	slices.Sort(f.times)
 	f.times = slices.Compact(f.times)
-	points := []cluster.Point{cluster.Start(), cluster.End(), cluster.Stable()}
-	for _, t := range f.times {
-		points = append(points, cluster.AtTime(t))
-	}
 	slices.Sort(groups)
 	for _, g := range slices.Compact(groups) {
 		commits, err := r.commits(ctx, g)
@@ -88,8 +84,28 @@ func (r *reader) ask(ctx context.Context, splits []*split) (facts, error) {
 		f.commits[g] = commits
 	}
 	var err error
-	f.offsets, err = r.cluster.Offsets(ctx, of, points...)
-	return f, err
+	if f.offsets, err = r.cluster.Offsets(ctx, of, cluster.Start(), cluster.End(), cluster.Stable()); err != nil {
+		return f, err
+	}
+	return f, r.askTimes(ctx, of, f)
+}
+
+// askTimes adds the offsets for times. They are asked for after the ends: a
+// record that is written in between lies behind such an end, and is read where no
+// record was found for a time.
+func (r *reader) askTimes(ctx context.Context, of []cluster.TopicPartition, f facts) error {
+	if len(f.times) == 0 {
+		return nil
+	}
+	points := make([]cluster.Point, len(f.times))
+	for i, t := range f.times {
+		points[i] = cluster.AtTime(t)
+	}
+	offsets, err := r.cluster.Offsets(ctx, of, points...)
+	for at := range f.offsets {
+		f.offsets[at] = append(f.offsets[at], offsets[at]...)
+	}
+	return err
 }
 
 func (r *reader) commits(ctx context.Context, group string) (kadm.OffsetResponses, error) {
@@ -272,7 +288,7 @@ func (r *reader) madeAnew(s *split, d *delivery) {
 		r.e.stop(end.error)
 	}
 	if err != nil {
-		d.until = d.from
+		d.until, d.how = d.from, notRead
 		r.fail(err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // lateContact is how long after the run's start "end" may still be taken from
 // the log: later it is found by time, so that nothing written meanwhile is left out.
-const lateContact = time.Second
+const lateContact = 100 * time.Millisecond
 
 // firstPause is how long to wait before what was not found is looked for again:
 // a topic that was just made may be unknown to some brokers for a moment.
@@ -148,7 +148,7 @@ func (r *reader) hopeless(err error, since time.Time) bool {
 	if err == nil {
 		return false
 	}
-	if fault.KindOf(err) != fault.Unreachable || (r.e.Bounded && time.Since(since) >= r.e.GiveUp) {
+	if fault.KindOf(err) != fault.Unreachable && !r.patient() || r.e.Bounded && time.Since(since) >= r.e.GiveUp {
 		return true
 	}
 	r.lost(err)
@@ -298,21 +298,33 @@ func (r *reader) identify(ctx context.Context, found []match) error {
 	for _, l := range r.leaves {
 		topics[l.topic] = true
 	}
-	passing, err := r.e.ids.enter(r.id, r.name, topics)
+	passing, err := r.e.ids.enter(r, topics)
+	if err != nil && r.e.ids.holds(r, r.held()) {
+		r.e.wakeAll() // somebody may wait for what this one has left
+	}
 	switch {
 	case err == nil:
 		r.e.entered.arrive(r)
 		if !r.late && !r.again {
 			r.e.entered.wait(ctx, identityGrace)
 		}
-	case !r.late && !r.again:
+	case !r.late && !r.again && !r.missed:
 		r.e.stop(err)
 		<-ctx.Done()
-	case !passing && !r.noted[err.Error()]:
+	case !passing && !r.soon("twins") && !r.noted[err.Error()]:
 		r.noted[err.Error()] = true
-		r.event(Event{Kind: Failed, Text: err.Error() + "; not read while both are there", Hint: fault.HintOf(err)})
+		r.event(Event{Kind: Failed, Text: fmt.Sprintf("%s; %s is not read while both are there", err, r.name), Hint: fault.HintOf(err)})
 	}
 	return err
+}
+
+// held are the topics that are under way.
+func (r *reader) held() map[string]bool {
+	topics := map[string]bool{}
+	for at := range r.live {
+		topics[at.topic] = true
+	}
+	return topics
 }
 
 // splits makes the splits of a topic that are not under way yet, or says why

@@ -28,8 +28,9 @@ type engine struct {
 	ids     identities
 	kept    positions
 	quotas  quotas
-	entered *gathering // readers that have said who their cluster is
-	begun   *gathering // readers that know where to begin
+	entered *gathering      // readers that have said who their cluster is
+	begun   *gathering      // readers that know where to begin
+	ctx     context.Context //nolint:containedctx // of Run; readers begin others with it
 	stop    context.CancelCauseFunc
 	reading sync.WaitGroup // readers and what looks after them
 
@@ -56,7 +57,7 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 	e := newEngine(o)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	e.stop = stop
+	e.ctx, e.stop = ctx, stop
 
 	var workers sync.WaitGroup
 	for _, r := range e.readers {
@@ -223,7 +224,12 @@ func (e *engine) retired(err error) {
 	e.mu.Lock()
 	e.active--
 	last := e.active == 0 && (e.planned > 0 || e.Updates == nil)
+	waits := last && err != nil && e.Updates != nil && !e.Bounded && !e.FailFast && e.heardOf
 	e.mu.Unlock()
+	if waits {
+		e.Event(Event{Kind: Failed, Text: "nothing is left that can be read; waiting for the metadata to change"})
+		return
+	}
 	if last || (err != nil && e.FailFast) {
 		e.stop(errFinished)
 	}

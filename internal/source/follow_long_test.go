@@ -85,7 +85,7 @@ func anHour(t *testing.T, rnd *rand.Rand) {
 			f.plan(some(all, rnd))
 			for range 1 + rnd.IntN(8) {
 				produce()
-				time.Sleep(time.Duration(rnd.IntN(20_000)) * time.Millisecond)
+				time.Sleep(time.Duration(rnd.IntN(60_000)) * time.Millisecond)
 			}
 		}
 		for _, c := range clusters {

@@ -471,3 +471,85 @@ func TestAStartAheadOfTheLogIsAwaitedByThoseThatStay(t *testing.T) {
 		}
 	})
 }
+
+// Two clusters that exchange their addresses, and two names of one cluster that
+// exchange their topics, are read on where each topic was left.
+func TestWhatIsExchangedIsReadOn(t *testing.T) {
+	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
+		east, west := rig.Cluster("east"), rig.Cluster("west")
+		topic, other := rig.Name("orders"), rig.Name("other")
+		for _, c := range []*kafkatest.Cluster{east, west} {
+			c.CreateTopic(topic, 1, nil)
+			c.Produce(topic, values(c.Name(), 0, 10)...)
+		}
+		east.CreateTopic(other, 1, nil)
+		east.Produce(other, values("other", 0, 10)...)
+		s := stream("orders", topic, "east", "west")
+		f := newFollowing(t, []*kafkatest.Cluster{east, west}, s)
+		f.follow(t)
+		f.awaitLines(20)
+		f.redefine("east", west.Bootstrap())
+		f.redefine("west", east.Bootstrap())
+		f.plan(s)
+		for _, c := range []*kafkatest.Cluster{east, west} {
+			c.Produce(topic, more(c.Name(), 0, 10, 5)...)
+		}
+		f.awaitLines(30)
+		checkLines(t, f.sink.all()[20:], slices.Concat(
+			lines("orders", "east/"+topic+"/0", "west", 15)[10:], lines("orders", "west/"+topic+"/0", "east", 15)[10:]))
+
+		both := func(a, b string) *metadata.Stream {
+			s := stream("orders", a, "west", "twin")
+			s.Sources[1].Topics = []metadata.Topic{metadata.Named(b)}
+			return s
+		}
+		f.redefine("twin", east.Bootstrap())
+		f.plan(both(topic, other))
+		f.awaitLines(40)
+		f.plan(both(other, topic))
+		east.Produce(topic, more("east", 0, 15, 5)...)
+		east.Produce(other, more("other", 0, 10, 5)...)
+		f.awaitLines(50)
+		at := func(kafkaTopic, value string, n int) (found bool) {
+			for _, name := range []string{"west", "twin"} { // the one that drains may take some of them
+				found = found || slices.Contains(f.sink.all(), fmt.Sprintf("orders %s/%s/0@%d %s%d", name, kafkaTopic, n, value, n))
+			}
+			return found
+		}
+		for n := 15; n < 20; n++ {
+			if !at(topic, "east", n) || !at(other, "other", n-5) {
+				t.Errorf("record %d or %d is missing in %q", n, n-5, f.sink.all()[40:])
+			}
+		}
+		if n := f.count(); n != 50 {
+			t.Errorf("%d lines", n)
+		}
+	})
+}
+
+// A refusal that comes while the run goes on is waited out: what the metadata
+// says may be corrected.
+func TestARefusalIsWaitedOut(t *testing.T) {
+	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
+		east, west := rig.Cluster("east"), rig.Cluster("west")
+		topic := rig.Name("orders")
+		for _, c := range []*kafkatest.Cluster{east, west} {
+			c.CreateTopic(topic, 1, nil)
+			c.Produce(topic, values("v", 0, 10)...)
+		}
+		f := newFollowing(t, []*kafkatest.Cluster{east, west}, stream("orders", topic, "east"))
+		f.follow(t)
+		f.awaitLines(10)
+		wrong, err := cluster.New(cluster.Config{Name: "west", Bootstrap: strings.Split(west.Bootstrap(), ","), ClusterID: "another"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.clusters["west"] = wrong
+		f.plan(stream("orders", topic, "west"))
+		eventually(t, "that the cluster is refused", func() bool { return len(f.told(source.Lost)) == 1 })
+		f.awaitLine(source.Drained, fmt.Sprintf("- east/%s drained at 0:10, for orders", topic))
+		f.redefine("west", west.Bootstrap())
+		f.plan(stream("orders", topic, "west"))
+		f.awaitLines(20)
+	})
+}

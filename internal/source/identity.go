@@ -14,51 +14,66 @@ type identities struct {
 }
 
 type identity struct {
-	id, name string
-	topics   map[string]bool
-	leaving  bool
+	id      string
+	of      *reader
+	topics  map[string]bool
+	leaving bool
 }
 
 // enter tells who a cluster is. Two names for one cluster whose topics overlap
 // would give every record twice, and are refused; passing says that the other
 // name is on its way out, so that waiting helps.
-func (ids *identities) enter(id, name string, topics map[string]bool) (passing bool, err error) {
+func (ids *identities) enter(r *reader, topics map[string]bool) (passing bool, err error) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
 	for _, k := range ids.known {
-		if id == "" || k.id != id || k.name == name {
+		if r.id == "" || k.id != r.id || k.of == r {
 			continue
 		}
 		for t := range topics {
 			if k.topics[t] {
-				return k.leaving, fault.New(fault.Refused, "%s and %s are the same cluster (id %s), and %s would be read from both", k.name, name, id, t).
-					WithHint("keep one of the two names in the metadata, or narrow with -c").On(name)
+				return k.leaving, fault.New(fault.Refused, "%s and %s are the same cluster (id %s), and %s would be read from both", k.of.name, r.name, r.id, t).
+					WithHint("keep one of the two names in the metadata, or narrow with -c").On(r.name)
 			}
 		}
 	}
-	ids.drop(name)
-	ids.known = append(ids.known, identity{id: id, name: name, topics: topics})
+	ids.drop(r)
+	ids.known = append(ids.known, identity{id: r.id, of: r, topics: topics})
 	return false, nil
 }
 
-func (ids *identities) drop(name string) {
-	ids.known = slices.DeleteFunc(ids.known, func(k identity) bool { return k.name == name })
+func (ids *identities) drop(r *reader) {
+	ids.known = slices.DeleteFunc(ids.known, func(k identity) bool { return k.of == r })
 }
 
-// leaves notes that a cluster is on its way out.
-func (ids *identities) leaves(name string) {
+// holds corrects which topics are read of a cluster that could not be entered
+// with others, and reports whether they are fewer than before.
+func (ids *identities) holds(r *reader, topics map[string]bool) (fewer bool) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
 	for i := range ids.known {
-		if ids.known[i].name == name {
+		if ids.known[i].of == r {
+			fewer = len(topics) < len(ids.known[i].topics)
+			ids.known[i].topics = topics
+		}
+	}
+	return fewer
+}
+
+// leaves notes that a cluster is on its way out.
+func (ids *identities) leaves(r *reader) {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	for i := range ids.known {
+		if ids.known[i].of == r {
 			ids.known[i].leaving = true
 		}
 	}
 }
 
 // left forgets a cluster.
-func (ids *identities) left(name string) {
+func (ids *identities) left(r *reader) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
-	ids.drop(name)
+	ids.drop(r)
 }

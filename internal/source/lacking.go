@@ -86,7 +86,12 @@ func (r *reader) passing(l lacking) bool {
 	if !errors.Is(l.err, kerr.NotLeaderForPartition) && !errors.Is(l.err, kerr.UnknownTopicOrPartition) {
 		return false
 	}
-	key := "passing " + l.splits[0].String()
+	return r.soon(l.splits[0].String())
+}
+
+// soon reports whether a trouble is so new that it may be over in a moment.
+func (r *reader) soon(what string) bool {
+	key := "passing " + what
 	since, known := r.heard[key]
 	if !known {
 		since = time.Now()

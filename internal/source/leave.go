@@ -26,16 +26,18 @@ type leaving struct {
 	cut    map[string]int  // why some ended earlier, and how many
 	due    time.Time       // when draining is given up, unless it gets on
 	read   int64           // how far that was at the last look
+	since  time.Time
+	told   bool // that it takes its time
 }
 
 // reason is why something leaves.
 type reason uint8
 
 const (
-	removed   reason = iota // the plan no longer has it
-	quiet                   // a draining source has been read out
-	deleted                 // its topic is gone
-	elsewhere               // the cluster's addresses lead to another one now
+	removed reason = iota // the plan no longer has it
+	altered               // the plan wants it read in another way
+	quiet                 // a draining source has been read out
+	deleted               // its topic is gone
 )
 
 // adopt makes the newest plan the reader's own and reports whether there was a
@@ -55,8 +57,10 @@ func (r *reader) adopt(ctx context.Context) bool {
 	for at, one := range r.live {
 		w, was := r.want(at.want), keyed(before, at.want)
 		switch {
-		case w == nil || !w.takes(one.split.topic) || was != nil && !was.sameReading(w.Want):
+		case w == nil || !w.takes(one.split.topic):
 			r.dismiss(at, one, removed)
+		case was != nil && !was.sameReading(w.Want):
+			r.dismiss(at, one, altered)
 		case one.leave != nil:
 			if r.callBack(one) {
 				back = append(back, one)
@@ -136,7 +140,7 @@ func (r *reader) leavingOf(at place, d *delivery, why reason) *leaving {
 	}
 	l := &leaving{
 		want: at.want, stream: d.stream, topic: at.topic, why: why, drain: why == removed && r.e.OnRemove != RemoveStop && !r.dead(),
-		rest: map[*delivery]bool{}, ends: map[int32]int64{}, cut: map[string]int{}, due: time.Now().Add(r.drainTimeout(d)),
+		rest: map[*delivery]bool{}, ends: map[int32]int64{}, cut: map[string]int{}, due: time.Now().Add(r.drainTimeout(d)), since: time.Now(),
 	}
 	if why == removed && !l.drain && r.dead() {
 		l.cut["the cluster gives no contact"] = 0
@@ -207,10 +211,12 @@ func (r *reader) depart(ctx context.Context) (changed bool) {
 		case r.dead():
 			r.cutShort(l, func(*delivery) string { return "the cluster gives no contact" })
 		case l.getsOn(r):
+			r.tellDrain(l)
 			r.aim(ctx, l)
 		case time.Now().After(l.due):
 			r.cutShort(l, func(d *delivery) string { return r.whatIsLeft(ctx, d) })
 		default:
+			r.tellDrain(l)
 			r.aim(ctx, l)
 		}
 	}

@@ -99,14 +99,14 @@ func (e *engine) apply(ctx context.Context, p Plan) {
 	}
 	for name, r := range readers {
 		if wants[name] == nil {
-			e.ids.leaves(name)
+			e.ids.leaves(r)
 			r.update(nil, nil)
 		}
 	}
 }
 
 // begin starts the reader of a cluster that came while the run went on.
-func (e *engine) begin(ctx context.Context, name string, c *cluster.Cluster, wants []Want) {
+func (e *engine) begin(ctx context.Context, name string, c *cluster.Cluster, wants []Want) *reader {
 	r := newReader(e, name, c, wants)
 	r.late = true
 	for _, w := range r.wants {
@@ -121,6 +121,7 @@ func (e *engine) begin(ctx context.Context, name string, c *cluster.Cluster, wan
 	}
 	e.mu.Unlock()
 	e.reading.Go(func() { r.run(ctx) })
+	return r
 }
 
 // wakeAll has every reader look around: what it waits for may have left.
@@ -143,6 +144,9 @@ type desire struct {
 func (r *reader) update(wants []Want, c *cluster.Cluster) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.heir != nil {
+		return r.heir.update(wants, c)
+	}
 	if c == nil {
 		c = r.desired.cluster
 	}

@@ -16,6 +16,7 @@ type reader struct {
 	e       *engine
 	name    string
 	late    bool            // it was not there when the run began
+	missed  bool            // it was, but gave no contact until the others went on
 	ctx     context.Context //nolint:containedctx // of run; for what the pipeline is given outside of a call
 	cluster *cluster.Cluster
 	id      string // of the physical cluster
@@ -46,6 +47,7 @@ type reader struct {
 	desired   desire
 	news      bool // desired has not been looked at
 	ended     bool
+	heir      *reader            // that has the name now, for another physical cluster; may be nil
 	interrupt context.CancelFunc // of calls under way; may be nil
 	aiming    context.CancelFunc // of a look-up of ends; may be nil
 	overs     []over             // deliveries that have ended and have not been looked at
@@ -121,7 +123,7 @@ func (r *reader) run(ctx context.Context) {
 // release gives up the cluster's name and its connections.
 func (r *reader) release() {
 	r.dropCandidate()
-	r.e.ids.left(r.name)
+	r.e.ids.left(r)
 	if r.e.Updates != nil {
 		r.e.wakeAll()
 		go r.cluster.Close() // a dead one may take its time
@@ -131,7 +133,7 @@ func (r *reader) release() {
 // contact tries to reach the cluster until it answers. A bounded run gives up
 // after GiveUp; a refusal that trying again cannot change ends it at once.
 func (r *reader) contact(ctx context.Context) error {
-	since := time.Now()
+	since, refusals := time.Now(), 0
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, longestPause) {
 		if err := r.reconsider(); err != nil {
 			return err
@@ -149,10 +151,14 @@ func (r *reader) contact(ctx context.Context) error {
 		}
 		r.e.entered.arrive(r)
 		r.e.begun.arrive(r)
+		r.missed = !r.e.Bounded
 		if ctx.Err() != nil || r.final(err, since) {
 			return r.givenUp(err)
 		}
-		r.lost(err)
+		if r.lost(err); fault.KindOf(err) != fault.Unreachable {
+			refusals++
+			wait = afterRefusal(refusals)
+		}
 		select {
 		case <-time.After(r.within(wait, since)):
 		case <-r.wake:
@@ -176,7 +182,7 @@ func (r *reader) reconsider() error {
 	}
 	if d.cluster != r.cluster {
 		go r.cluster.Close()
-		r.cluster, r.told = d.cluster, false
+		r.cluster = d.cluster
 	}
 	return nil
 }
@@ -207,6 +213,12 @@ func (r *reader) mortal() bool { return r.e.Bounded || !r.late && r.e.silent() }
 // longestPause is how long to wait at most before contact is tried again.
 const longestPause = 5 * time.Second
 
+// patient reports whether even a refusal is waited out: the metadata or the
+// brokers may be corrected while the run goes on.
+func (r *reader) patient() bool {
+	return r.e.Updates != nil && !r.e.Bounded && !r.e.FailFast && (r.late || r.id != "")
+}
+
 // leastAttempt is how long an attempt to reach a cluster may take at least.
 const leastAttempt = 500 * time.Millisecond
 
@@ -229,7 +241,7 @@ func (r *reader) within(wait time.Duration, since time.Time) time.Duration {
 
 // final reports whether the cluster is given up.
 func (r *reader) final(err error, since time.Time) bool {
-	if r.e.FailFast || fault.KindOf(err) != fault.Unreachable {
+	if r.e.FailFast || fault.KindOf(err) != fault.Unreachable && !r.patient() {
 		return true
 	}
 	return r.mortal() && time.Since(since) >= r.e.GiveUp
@@ -238,6 +250,7 @@ func (r *reader) final(err error, since time.Time) bool {
 // lost tells, once per change, that there is no contact, unless that has been
 // told of the brokers or nothing is wanted of the cluster any more.
 func (r *reader) lost(err error) {
+	r.hasten()
 	if r.told || r.brokersLost() {
 		return
 	}

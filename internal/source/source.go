@@ -150,7 +150,8 @@ type Event struct {
 
 	Stream     string          // of Added and Removed
 	Partitions int             // of Added and Removed: how many
-	Positions  map[int32]int64 // of Drained and Removed: where each partition was left
+	Positions  map[int32]int64 // where each partition begins or was left
+	Cut        bool            // of Removed: it was to be drained and has not been
 
 	Depth int // how often details must be asked for to be told; 0 is always
 }

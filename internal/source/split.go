@@ -33,6 +33,7 @@ type split struct {
 	epoch      int32    // leader epoch of the batch before read; -1 is unknown
 	deliveries []*delivery
 	spans      []span // of deliveries; replaced, never changed
+	taken      int64  // position behind what has been cut into chunks, by the spans of that moment
 	next       int64  // position behind what has been written; changed by the writer only
 
 	// Of the writer only.
@@ -212,11 +213,12 @@ func (s *split) finishAt(d *delivery, position int64) {
 	}
 }
 
-// goOn takes finishAt back, unless it is too late.
+// goOn takes finishAt back, unless it is too late: it has ended, or what lies
+// behind its end has been left out of chunks already.
 func (s *split) goOn(d *delivery) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d.done {
+	if d.done || s.taken > d.until {
 		return false
 	}
 	d.until = d.wish
@@ -228,6 +230,7 @@ func (s *split) goOn(d *delivery) bool {
 func (s *split) chunks(d fetch.Data, maxBatch int64) []*Chunk {
 	s.mu.Lock()
 	base := Chunk{Split: s.Split, Streams: s.streams, split: s, spans: s.spans, maxBatch: maxBatch, first: d.From, next: d.Next}
+	s.taken = d.Next
 	s.mu.Unlock()
 	var list []*Chunk
 	for rest := d.Batches; len(rest) > 0; {

@@ -15,6 +15,7 @@ import (
 type candidate struct {
 	cluster *cluster.Cluster
 	met     chan cluster.Info // capacity 1
+	hurry   chan struct{}     // capacity 1: the present one is lost
 	stop    context.CancelFunc
 }
 
@@ -29,7 +30,7 @@ func (r *reader) consider(ctx context.Context, c *cluster.Cluster) {
 		return
 	}
 	ctx, stop := context.WithCancel(ctx)
-	n := &candidate{c, make(chan cluster.Info, 1), stop}
+	n := &candidate{c, make(chan cluster.Info, 1), make(chan struct{}, 1), stop}
 	r.other = n
 	r.running.Go(func() { r.try(ctx, n) })
 }
@@ -42,13 +43,35 @@ func (r *reader) dropCandidate() {
 	}
 }
 
+// cutCalls ends calls to a cluster that another one is ready to take the place of.
+func (r *reader) cutCalls() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.interrupt != nil {
+		r.interrupt()
+	}
+}
+
+// hasten has the candidate tried at once, because the present one is lost.
+func (r *reader) hasten() {
+	if r.other == nil {
+		return
+	}
+	select {
+	case r.other.hurry <- struct{}{}:
+	default:
+	}
+}
+
 // try makes contact, however long that takes.
 func (r *reader) try(ctx context.Context, n *candidate) {
 	told := false
+	refusals := 0
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, longestPause) {
 		info, err := n.cluster.Connect(ctx)
 		if err == nil {
 			n.met <- info
+			r.cutCalls()
 			r.poke()
 			return
 		}
@@ -62,36 +85,44 @@ func (r *reader) try(ctx context.Context, n *candidate) {
 				Hint: fault.HintOf(err),
 			})
 		}
-		if fault.KindOf(err) != fault.Unreachable { // a login that is refused often locks the account
-			wait = refusedPause
+		if fault.KindOf(err) != fault.Unreachable {
+			refusals++
+			wait = afterRefusal(refusals)
 		}
 		select {
 		case <-time.After(wait):
+		case <-n.hurry:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// refusedPause is how long to wait before a login that was refused is tried again.
+// afterRefusal is how long to wait before what was refused is tried again: a
+// password is often changed here first and on the brokers a little later, and a
+// login that is refused too often locks the account.
+func afterRefusal(n int) time.Duration {
+	return min(2*time.Second<<min(n-1, 4), refusedPause)
+}
+
 const refusedPause = 30 * time.Second
 
 // replace goes over to the candidate. Positions stay if it is the same physical
-// cluster; of another one everything is found anew.
+// cluster. Another one gets a reader of its own, and this one drains what it has.
 func (r *reader) replace(info cluster.Info) {
 	old, before := r.cluster, r.id
+	if before != info.ClusterID {
+		r.event(Event{Kind: Note, Text: r.name + ": the addresses lead to another cluster now, id " + orNone(info.ClusterID) +
+			" in place of " + orNone(before)})
+		r.handOver()
+		return
+	}
 	r.cluster = r.other.cluster
 	r.other = nil
 	r.told = false
 	feeds := r.feeds
-	if same := before == info.ClusterID; !same {
-		r.event(Event{Kind: Note, Text: r.name + ": the addresses lead to another cluster now, id " + orNone(info.ClusterID) +
-			" in place of " + orNone(before)})
-		r.restart(feeds)
-	} else {
-		r.carryOver(feeds)
-		r.event(Event{Kind: Note, Text: r.name + ": connected anew with the changed settings"})
-	}
+	r.carryOver(feeds)
+	r.event(Event{Kind: Note, Text: r.name + ": connected anew with the changed settings"})
 	go old.Close()
 	r.met(info)
 	for at, d := range r.live { // what was refused may be allowed now
@@ -105,21 +136,22 @@ func (r *reader) replace(info cluster.Info) {
 	clear(r.checked)
 }
 
+// handOver leaves the cluster's name to a reader of the candidate.
+func (r *reader) handOver() {
+	c := r.other.cluster
+	r.other = nil
+	r.e.ids.leaves(r)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heir = r.e.begin(r.e.ctx, r.name, c, r.desired.wants)
+	r.desired, r.news = desire{nil, r.cluster}, true
+}
+
 func orNone(id string) string {
 	if id == "" {
 		return "(none)"
 	}
 	return id
-}
-
-// leaving reports whether something is on its way out.
-func (r *reader) leaving() bool {
-	for _, d := range r.live {
-		if d.leave != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // carryOver reads on with the new client where the old one stopped.
@@ -139,39 +171,4 @@ func (r *reader) carryOver(feeds map[feedKey]*feed) {
 			}
 		}
 	}
-}
-
-// restart gives up everything that was read of another physical cluster.
-func (r *reader) restart(feeds map[feedKey]*feed) {
-	for _, f := range feeds {
-		f.end()
-	}
-	for at, d := range r.live {
-		if d.leave != nil {
-			d.cut = "the addresses lead to another cluster"
-			r.stopAt(d, 0)
-			continue
-		}
-		r.dismiss(at, d, elsewhere)
-	}
-	// They are kept under the id of the cluster that they were read of.
-	for r.leaving() && r.ctx.Err() == nil {
-		if !r.collect() {
-			select {
-			case <-r.wake:
-			case <-r.ctx.Done():
-			}
-		}
-	}
-	r.depart(r.ctx)
-	clear(r.live)
-	r.feeds = map[feedKey]*feed{}
-	for _, w := range r.wants {
-		w.looked, w.late = false, true
-		for entry := range w.entries {
-			w.entries[entry] = false
-		}
-	}
-	clear(r.absent)
-	clear(r.origins)
 }

@@ -9,8 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/spec"
 )
+
+// notRead stands for where a delivery begins that a policy keeps from being read,
+// which has been told.
+const notRead = "nowhere"
 
 // mostListed is up to how many partitions a line lists one by one.
 const mostListed = 8
@@ -22,6 +27,7 @@ type addition struct {
 	all        int // partitions of the topic
 	partitions []int32
 	how        string // where they begin
+	from       map[int32]int64
 	drains     bool
 }
 
@@ -33,14 +39,18 @@ func (r *reader) tellAdded(come []*delivery) {
 	}
 	var list []*addition
 	for _, d := range come {
+		if d.how == notRead {
+			continue
+		}
 		s := d.split
 		at := slices.IndexFunc(list, func(a *addition) bool { return a.stream == d.stream && a.topic == s.Topic && a.how == d.how })
 		if at < 0 {
 			at = len(list)
 			w := r.want(d.want)
-			list = append(list, &addition{stream: d.stream, topic: s.Topic, all: len(s.topic.Partitions), how: d.how, drains: w != nil && r.drains(w)})
+			list = append(list, &addition{stream: d.stream, topic: s.Topic, all: len(s.topic.Partitions), how: d.how, from: map[int32]int64{}, drains: w != nil && r.drains(w)})
 		}
 		list[at].partitions = append(list[at].partitions, s.Partition)
+		list[at].from[s.Partition] = d.from
 	}
 	for _, a := range list {
 		r.event(a.event(r))
@@ -69,7 +79,7 @@ func (a *addition) event(r *reader) Event {
 	if a.drains {
 		text += ", draining"
 	}
-	ev := Event{Kind: Added, Text: text, Stream: a.stream, Partitions: len(a.partitions)}
+	ev := Event{Kind: Added, Text: text, Stream: a.stream, Partitions: len(a.partitions), Positions: a.from}
 	ev.Split.Topic = a.topic
 	return ev
 }
@@ -107,9 +117,26 @@ func startText(b spec.Bound, started time.Time) string {
 	}
 }
 
+// tellDrain tells that a drain takes its time.
+func (r *reader) tellDrain(l *leaving) {
+	if l.told || time.Since(l.since) < slowDrain {
+		return
+	}
+	l.told = true
+	var rest int64
+	for d := range l.rest {
+		rest += max(0, d.target-d.split.read.Load())
+	}
+	text := fmt.Sprintf("%s/%s is draining: %d offsets to go", r.name, l.topic, rest)
+	r.event(Event{Kind: Note, Text: text, Split: record.Split{Topic: l.topic}, Stream: l.stream})
+}
+
+// slowDrain is after how long a drain is worth a line before its end.
+const slowDrain = 3 * time.Second
+
 // tellLeft tells that a topic has left, where, and what was not read of it.
 func (r *reader) tellLeft(l *leaving) {
-	ev := Event{Kind: Removed, Stream: l.stream, Partitions: len(l.ends), Positions: l.ends}
+	ev := Event{Kind: Removed, Stream: l.stream, Partitions: len(l.ends), Positions: l.ends, Cut: len(l.cut) > 0}
 	ev.Split.Topic = l.topic
 	place := fmt.Sprintf("- %s/%s", r.name, l.topic)
 	left := slices.Sorted(maps.Keys(l.cut))

@@ -75,6 +75,7 @@ const everyBroker broker = -1
 // lost tells that a broker gives no contact, once: as long as no broker at all
 // answers, single ones are not worth a line.
 func (f *feed) lost(ev fetch.Lost) {
+	f.r.hasten()
 	err := f.r.cluster.Explain(ev.Err, "")
 	if f.r.e.FailFast {
 		f.r.fail(err)
@@ -331,7 +332,9 @@ func (f *feed) missing(s *split, whole bool) {
 	}
 	f.trouble[s.id] = trouble{time.Now(), "it does not exist any more"}
 	if !whole {
-		f.tell(Lost, s.Split, "%s: it does not exist any more; waiting for it", s)
+		if text := fmt.Sprintf("%s/%s: some of its partitions do not exist any more; waiting for them", f.r.name, s.Topic); f.r.hear(text) {
+			f.tell(Lost, s.Split, "%s", text)
+		}
 		return
 	}
 	f.r.absent[s.Topic] = true
