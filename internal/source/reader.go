@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -257,7 +258,11 @@ func (r *reader) lost(err error) {
 	if r.told = true; len(r.wants) == 0 {
 		return
 	}
-	r.event(Event{Kind: Lost, Text: err.Error() + "; trying again", Hint: fault.HintOf(err)})
+	text := err.Error()
+	if r.id != "" {
+		text = r.name + ": lost: " + strings.TrimPrefix(text, r.name+": ")
+	}
+	r.event(Event{Kind: Lost, Text: text + "; trying again", Hint: fault.HintOf(err)})
 }
 
 func (r *reader) back() {
