@@ -24,7 +24,7 @@ type sourceDoc struct {
 	Error      *string        `json:"error"`
 
 	contacted bool
-	refused   bool   // nothing is known, because a topic may not be looked at
+	refused   bool   // nothing is known, because a topic may not or cannot be looked at
 	clusterID string // of the cluster that answered
 }
 
