@@ -3,14 +3,12 @@ package source
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/fetch"
 	"github.com/kcm-cli/kcm/internal/record"
-	"github.com/kcm-cli/kcm/internal/spec"
 )
 
 // broker is the key of trouble with a broker; trouble with one partition has
@@ -263,107 +261,14 @@ func (f *feed) moveTo(s *split, to int64) {
 
 // restart reads a topic that was made again from its beginning, or does what is
 // to be done then. Bounds that were resolved for the old one mean nothing for it.
-func (f *feed) restart(s *split) {
-	if err := f.r.recreated(s, "while it was read"); err != nil {
-		f.abandon(s, err)
-		return
-	}
-	if s.over() {
-		return
-	}
-	s.retire()
-	n := newSplit(f.r, splitKey{s.Topic, s.Partition, s.committed}, nil)
-	n.topic = s.topic
-	n.topic.ID = [16]byte{} // not known yet
-	n.quota = s.quota
-	for _, w := range s.wants {
-		old := f.r.live[s.place(w)]
-		if old == nil || old.split != s {
-			continue
-		}
-		if l := old.leave; l != nil {
-			old.cut = "its topic was deleted and made again"
-			f.r.gone(s.place(w), old, l)
-			continue
-		}
-		d := &delivery{want: w.key(), stream: old.stream, split: n, until: spec.Open, wish: spec.Open, window: always, ends: -1, origin: old.origin}
-		f.r.live[s.place(w)] = d
-		n.wants, n.streams, n.deliveries = append(n.wants, w), append(n.streams, w.Stream.NameFor(s.Topic)), append(n.deliveries, d)
-	}
-	if len(n.deliveries) == 0 {
-		f.forget(s)
-		f.r.mu.Lock()
-		f.r.open--
-		f.r.mu.Unlock()
-		return
-	}
-	f.add(n, fetch.Position{Offset: n.bound(), Epoch: -1})
-}
-
 // recreated tells that a topic is another one than the one that was read. Its
 // error stops the split, or the run.
-func (r *reader) recreated(s *split, when string) error {
-	text := s.Cluster + "/" + s.Topic + ": the topic was deleted and made again " + when
-	switch {
-	case r.e.OnRecreate == RecreateFail:
-		return EndRun(fault.New(fault.Failed, "%s", text).On(r.name))
-	case r.e.OnRecreate == RecreateStop:
-		return fault.New(fault.Partial, "%s: not read any more", text).On(r.name)
-	case r.e.Bounded:
-		return fault.New(fault.Failed, "%s", text).On(r.name)
-	}
-	if r.hear(text) {
-		r.event(Event{Kind: Recreated, Split: s.Split, Text: text + ": reading the new one from its start"})
-	}
-	return nil
-}
-
 // missing tells that a split does not exist any more. One that only patterns
 // take has left; others are waited for.
-func (f *feed) missing(s *split, whole bool) {
-	named := func(w *wanted) bool { return f.r.want(w.key()) != nil && f.r.want(w.key()).names(s.Topic) }
-	if !f.r.e.Bounded && !slices.ContainsFunc(s.wants, named) {
-		for _, w := range s.wants {
-			if d := f.r.live[s.place(w)]; d != nil && d.split == s {
-				f.r.dismiss(s.place(w), d, deleted)
-			}
-		}
-		return
-	}
-	f.trouble[s.id] = trouble{time.Now(), "it does not exist any more"}
-	if !whole {
-		if text := fmt.Sprintf("%s/%s: some of its partitions do not exist any more; waiting for them", f.r.name, s.Topic); f.r.hear(text) {
-			f.tell(Lost, s.Split, "%s", text)
-		}
-		return
-	}
-	f.r.absent[s.Topic] = true
-	if text := fmt.Sprintf("%s/%s: the topic does not exist any more; waiting for it", f.r.name, s.Topic); f.r.hear(text) {
-		f.tell(Lost, s.Split, "%s", text)
-	}
-}
-
 // recovered tells that a split is read again.
-func (f *feed) recovered(s *split) {
-	if !f.r.absent[s.Topic] {
-		f.tell(Back, s.Split, "%s: back", s)
-	} else if text := fmt.Sprintf("%s/%s: back", f.r.name, s.Topic); f.r.hear(text) {
-		f.tell(Back, s.Split, "%s", text)
-	}
-}
-
 // hear reports whether a text about a whole topic is news: it comes from each of
 // its partitions, at about the same time.
-func (r *reader) hear(text string) bool {
-	now := time.Now()
-	last, heard := r.heard[text]
-	r.heard[text] = now
-	return !heard || now.Sub(last) > hearAgain
-}
-
 // hearAgain is after how long the same text is news again.
-const hearAgain = 2 * time.Second
-
 // giveUp ends the splits that have been in trouble for longer than GiveUp.
 // Trouble with a broker is that of the splits which only it can serve.
 func (f *feed) giveUp(ctx context.Context) {
