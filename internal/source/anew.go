@@ -33,7 +33,7 @@ func (f *feed) restart(s *split) {
 			f.r.gone(s.place(w), old, l)
 			continue
 		}
-		d := &delivery{want: w.key(), stream: old.stream, split: n, until: spec.Open, wish: spec.Open, window: always, ends: -1, origin: old.origin}
+		d := &delivery{want: w.key(), stream: old.stream, split: n, until: spec.Open, wish: spec.Open, window: always, ends: -1}
 		f.r.live[s.place(w)] = d
 		n.wants, n.streams, n.deliveries = append(n.wants, w), append(n.streams, w.Stream.NameFor(s.Topic)), append(n.deliveries, d)
 	}

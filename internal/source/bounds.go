@@ -266,9 +266,9 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 		d.until = min(d.until, sf.End)
 	}
 	d.wish = d.until
-	d.origin, d.how = r.originOf(w, s.place(w)), startText(rg.command.Start, r.e.Started)
+	d.how = startText(rg.command.Start, r.e.Started)
 	if back := r.comeback(s, w); back != nil {
-		d.from, d.origin, d.how = *back, returned, "where it was left"
+		d.from, d.how = *back, "where it was left"
 		if *back < 0 {
 			d.from, d.how = sf.Start, "its start"
 			r.madeAnew(s, d)

@@ -179,7 +179,7 @@ func (r *reader) callBack(d *delivery) bool {
 	}
 	d.leave = nil
 	delete(l.rest, d)
-	d.origin, d.how = returned, "where it was: it had not left yet"
+	d.how = "where it was: it had not left yet"
 	if len(l.rest) == 0 && len(l.ends) == 0 {
 		r.leaves = slices.DeleteFunc(r.leaves, func(o *leaving) bool { return o == l })
 	}

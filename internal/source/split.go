@@ -48,7 +48,6 @@ type delivery struct {
 	from   int64
 	window spec.Window
 	how    string // where it begins, for people
-	origin origin
 
 	// Guarded by the split's mu.
 	until int64 // where it is finished; spec.Open is never

@@ -79,7 +79,6 @@ const (
 	joined                 // its source came while the run went on
 	named                  // its topic was named in a source that was there
 	appeared               // it did not exist before
-	returned               // it was read before
 )
 
 // originOf says how a partition of a topic came to be wanted.
