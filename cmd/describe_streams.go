@@ -10,6 +10,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/output"
+	"github.com/kcm-cli/kcm/internal/source"
 )
 
 // sourceDoc is what a stream takes from one cluster.
@@ -252,7 +253,7 @@ func sourceTopics(ctx context.Context, c *cluster.Cluster, src *metadata.Source)
 	}
 	var found []cluster.Topic
 	for _, t := range all {
-		switch taken := slices.ContainsFunc(src.Topics, func(e metadata.Topic) bool { return takes(e, t) }); {
+		switch taken := slices.ContainsFunc(src.Topics, func(e metadata.Topic) bool { return source.Takes(e, t) }); {
 		case taken && t.Err == nil:
 			found = append(found, t)
 		case taken && err == nil:
@@ -265,16 +266,11 @@ func sourceTopics(ctx context.Context, c *cluster.Cluster, src *metadata.Source)
 	return found, err
 }
 
-// takes reports whether an entry of a source takes a topic, as consume does it.
-func takes(e metadata.Topic, t cluster.Topic) bool {
-	return e.Matches(t.Name) && (e.Regexp == nil || !t.Internal || strings.HasPrefix(e.String(), "/_"))
-}
-
 // unmatched is about the first entry of a source that takes none of all topics.
 func unmatched(c *cluster.Cluster, src *metadata.Source, all []cluster.Topic) error {
 	for _, e := range src.Topics {
 		switch {
-		case slices.ContainsFunc(all, func(t cluster.Topic) bool { return takes(e, t) }):
+		case slices.ContainsFunc(all, func(t cluster.Topic) bool { return source.Takes(e, t) }):
 		case e.Regexp != nil:
 			return fault.New(fault.Failed, "%s: no topic matches %s", c.Name(), e).On(c.Name())
 		default:

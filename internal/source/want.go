@@ -52,13 +52,14 @@ func (r *reader) want(key string) *wanted {
 	return nil
 }
 
-// takes reports whether a topic is wanted. A pattern takes no internal topic
-// unless it begins with _.
+// takes reports whether a topic is wanted.
 func (w *wanted) takes(t cluster.Topic) bool {
-	return slices.ContainsFunc(w.Source.Topics, func(e metadata.Topic) bool { return entryTakes(e, t) })
+	return slices.ContainsFunc(w.Source.Topics, func(e metadata.Topic) bool { return Takes(e, t) })
 }
 
-func entryTakes(e metadata.Topic, t cluster.Topic) bool {
+// Takes reports whether an entry of a source takes a topic that a cluster has. A
+// pattern takes none that Kafka itself marks internal unless it begins with _.
+func Takes(e metadata.Topic, t cluster.Topic) bool {
 	return e.Matches(t.Name) && (e.Regexp == nil || !t.Internal || strings.HasPrefix(e.String(), "/_"))
 }
 
