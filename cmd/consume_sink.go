@@ -260,7 +260,7 @@ const byTopic = ""
 // take formats one record for one stream.
 func (p *preparation) take(r *record.Record, stream int) bool {
 	if p.limit >= 0 && p.block.Written >= p.limit {
-		p.full = true
+		p.full, p.seen = true, min(p.seen, r.Offset) // it may have been delivered to another stream
 		return false
 	}
 	w, d := p.w, &p.decoders[stream]
