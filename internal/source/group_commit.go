@@ -218,26 +218,23 @@ func (m *member) acknowledge(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCom
 // others' at once. It waits a few seconds at most. The error is why something was
 // not committed. More calls do nothing.
 func (m *member) leave() error {
-	m.mu.Lock()
-	cl, left := m.client, m.left
-	m.left = true
-	m.mu.Unlock()
-	if left && cl == nil {
+	m.leaving.Do(func() {
+		m.mu.Lock()
+		cl, failed := m.client, m.left
+		m.left = true
+		m.mu.Unlock()
+		switch {
+		case cl == nil:
+		case failed: // it is no member
+			go cl.Close()
+		default:
+			m.final = m.cluster.ExplainGroup(m.finalCommit(cl), m.group)
+			m.depart(cl)
+		}
 		m.stop()
 		m.running.Wait()
-		return nil
-	}
-	var err error
-	if cl != nil {
-		err = m.finalCommit(cl)
-		m.depart(cl)
-	}
-	m.stop()
-	m.running.Wait()
-	if err != nil {
-		err = m.cluster.ExplainGroup(err, m.group)
-	}
-	return err
+	})
+	return m.final
 }
 
 // finalCommit is the last one. What the group refuses while it is being
@@ -266,7 +263,15 @@ func (m *member) depart(cl *kgo.Client) {
 	if err := cl.LeaveGroupContext(ctx); err != nil && ctx.Err() != nil {
 		m.withdraw(cl)
 	}
-	go cl.Close() // waits for an answer of the group's coordinator, if there is none
+	closed := make(chan struct{})
+	go func() {
+		cl.Close() // waits for an answer of the group's coordinator, which may never come
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
 }
 
 func (m *member) withdraw(cl *kgo.Client) {

@@ -42,7 +42,10 @@ type member struct {
 	done    map[cluster.TopicPartition]committed // what the group has
 	since   time.Time                            // when partitions were last given or taken; zero before the first time
 	begun   time.Time                            // when joining began
-	left    bool
+	left    bool                                 // nothing is tried any more
+
+	leaving sync.Once
+	final   error // why the last commit failed
 }
 
 // committed is what is committed for a partition.
