@@ -36,6 +36,7 @@ type grouping struct {
 	slow    bool                                       // it has been told that joining takes its time
 	found   map[record.Split]bool                      // what there is to be given
 	parts   map[string]int                             // of topics
+	asked   time.Time                                  // of the reader's goroutine: when the group was last asked whether it has settled
 }
 
 // joinGroup makes a reader that has contact a member of the run's group.
@@ -186,7 +187,7 @@ func (g *grouping) keep(marks []Mark) {
 	g.mu.Lock()
 	for _, k := range marks {
 		p := cluster.TopicPartition{Topic: k.Topic, Partition: k.Partition}
-		if !g.m.owns(p) {
+		if !g.m.commits(p) {
 			continue
 		}
 		if g.marks[p] == nil {

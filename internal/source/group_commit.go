@@ -17,8 +17,9 @@ import (
 func (m *member) keep(list map[cluster.TopicPartition]committed) {
 	m.mu.Lock()
 	for p, at := range list {
+		_, mine := m.owned[p]
 		switch {
-		case !m.owned[p]:
+		case !mine:
 		case m.done[p] == at:
 			delete(m.pending, p)
 		default:
@@ -161,7 +162,7 @@ func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPar
 		for _, p := range t.Partitions {
 			at := cluster.TopicPartition{Topic: t.Topic, Partition: p.Partition}
 			read := batch[at].topicID
-			if !m.owned[at] || read != [16]byte{} && t.TopicID != [16]byte{} && read != t.TopicID {
+			if _, mine := m.owned[at]; !mine || read != [16]byte{} && t.TopicID != [16]byte{} && read != t.TopicID {
 				delete(m.pending, at)
 				continue
 			}
@@ -197,8 +198,9 @@ func (m *member) acknowledge(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCom
 		for _, p := range t.Partitions {
 			at := cluster.TopicPartition{Topic: name, Partition: p.Partition}
 			err := kerr.ErrorForCode(p.ErrorCode)
+			_, mine := m.owned[at]
 			switch {
-			case err == nil && m.owned[at]:
+			case err == nil && mine:
 				m.done[at] = batch[at]
 			case err != nil && !gone(err):
 				if refused == nil {

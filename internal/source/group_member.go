@@ -33,11 +33,11 @@ type member struct {
 	running  sync.WaitGroup
 
 	mu      sync.Mutex
-	topics  []string      // to be subscribed to, sorted
-	client  *kgo.Client   // nil until the group is joined
-	limit   time.Duration // that a hand-over may take
-	server  bool          // the brokers assign (KIP-848)
-	owned   map[cluster.TopicPartition]bool
+	topics  []string                             // to be subscribed to, sorted
+	client  *kgo.Client                          // nil until the group is joined
+	limit   time.Duration                        // that a hand-over may take
+	server  bool                                 // the brokers assign (KIP-848)
+	owned   map[cluster.TopicPartition]bool      // what may be committed; false: it is being handed over, and not read any more
 	pending map[cluster.TopicPartition]committed // to be committed
 	done    map[cluster.TopicPartition]committed // what the group has
 	since   time.Time                            // when partitions were last given or taken; zero before the first time
@@ -270,18 +270,31 @@ func (m *member) quit() {
 	}
 }
 
-// owns reports whether a partition is this member's.
+// owns reports whether a partition is this member's to be read.
 func (m *member) owns(p cluster.TopicPartition) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.owned[p]
 }
 
+// commits reports whether a partition is this member's to be committed.
+func (m *member) commits(p cluster.TopicPartition) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, mine := m.owned[p]
+	return mine
+}
+
 // given reports when partitions were last given or taken, and how many there are.
 func (m *member) given() (since time.Time, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.since, len(m.owned)
+	for _, held := range m.owned {
+		if held {
+			n++
+		}
+	}
+	return m.since, n
 }
 
 // joining says since when the group is being joined; zero if it is not.
@@ -337,6 +350,9 @@ func (s *membership) revoked(_ context.Context, cl *kgo.Client, parts map[string
 	}
 	m := s.m
 	m.mu.Lock()
+	for _, p := range list {
+		m.owned[p] = false
+	}
 	patience := m.limit / 3
 	m.mu.Unlock()
 	last := m.h.revoked(list, patience)

@@ -215,16 +215,35 @@ func (r *reader) grouped(ctx context.Context) error {
 		g.mu.Unlock()
 		r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: still waiting to be let into group %s%s", r.name, r.e.Group, r.groupState(ctx))})
 	case n == 0 && !since.IsZero() && !idle && !r.e.Exit && time.Since(since) > joinPatience && len(m.wanted()) > 0:
-		g.mu.Lock()
-		g.idle = true
-		g.mu.Unlock()
-		what := "gives this run no partition"
-		if gave {
-			what = "leaves this run no partition"
-		}
-		r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s %s: its other members have them all; waiting", r.name, r.e.Group, what)})
+		r.tellIdle(ctx, gave)
 	}
 	return nil
+}
+
+// tellIdle tells that nothing is left for this run, unless somebody is about to
+// give something back.
+func (r *reader) tellIdle(ctx context.Context, gave bool) {
+	g := r.group
+	if time.Since(g.asked) < joinPatience/4 {
+		return
+	}
+	g.asked = time.Now()
+	call, done := r.calling(ctx)
+	defer done()
+	if info, err := r.cluster.DescribeGroup(call, r.e.Group); err != nil || !info.Settled() {
+		return
+	}
+	if _, n := g.member().given(); n > 0 {
+		return
+	}
+	g.mu.Lock()
+	g.idle = true
+	g.mu.Unlock()
+	what := "gives this run no partition"
+	if gave {
+		what = "leaves this run no partition"
+	}
+	r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s %s: its other members have them all; waiting", r.name, r.e.Group, what)})
 }
 
 // groupState says, for people, what a group is busy with.
