@@ -344,6 +344,16 @@ func (g *grouping) retire(ctx context.Context) {
 	}
 }
 
+// refused reports whether there is no membership and will be none.
+func (g *grouping) refused() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failure != nil
+}
+
 // leaveEarly ends the membership of a reader that has nothing more to read, while
 // the run goes on: others may have its partitions.
 func (g *grouping) leaveEarly(ctx context.Context) {
