@@ -19,17 +19,18 @@ func (m *member) keep(list map[cluster.TopicPartition]committed) {
 	m.mu.Lock()
 	for p, at := range list {
 		_, mine := m.owned[p]
+		done, some := m.done[p]
 		switch {
 		case !mine:
-		case m.done[p].same(at):
+		case some && done.same(at):
 			delete(m.pending, p)
 		default:
 			m.pending[p] = at
 		}
 	}
-	some := len(m.pending) > 0
+	news := len(m.pending) > 0
 	m.mu.Unlock()
-	if some {
+	if news {
 		signal(m.news)
 	}
 }

@@ -371,6 +371,16 @@ func (g *grouping) leaveEarly(ctx context.Context) {
 	}
 }
 
+// firstShare reports whether deliveries are what this run begins with: it has
+// been told what it was given.
+func (g *grouping) firstShare(come []*delivery) bool {
+	if g == nil || g.begun || g.r.late || len(come) == 0 {
+		return false
+	}
+	g.begun = true
+	return true
+}
+
 // allSplits are the partitions that there are to be given.
 func (g *grouping) allSplits() (list []record.Split) {
 	if g == nil {
