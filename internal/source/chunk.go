@@ -1,6 +1,8 @@
 package source
 
 import (
+	"sync/atomic"
+
 	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/record"
 )
@@ -26,6 +28,7 @@ type Chunk struct {
 	full     bool   // with it the split has given all it may; of the writer
 	maxBatch int64
 	decoder  *batch.Decoder // of the goroutine that prepares it
+	ended    *atomic.Bool   // the run has; of the same
 	release  func()
 }
 
@@ -34,6 +37,10 @@ func (c *Chunk) First() int64 { return c.first }
 
 // Next is the split's position once the whole chunk has been written.
 func (c *Chunk) Next() int64 { return c.next }
+
+// Ended reports that the run has ended, and that nobody waits for what Prepare
+// makes of the chunk. Records then gives no more.
+func (c *Chunk) Ended() bool { return c.ended != nil && c.ended.Load() }
 
 // size is how many bytes were fetched for the chunk.
 func (c *Chunk) size() (n int) {
@@ -69,6 +76,9 @@ func (c *Chunk) walk(b *batch.Batch, rec *record.Record, yield func(*record.Reco
 	for w.Next(rec) {
 		if rec.Offset < c.first { // deleted, or delivered before
 			continue
+		}
+		if c.Ended() {
+			return false, errEnded
 		}
 		for i := range spans {
 			if spans[i].wants(rec) && !yield(rec, i) {

@@ -78,8 +78,26 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 	err := e.write(ctx)
 	stop(err)
 	e.reading.Wait()
-	workers.Wait()
+	within(workersGrace, workers.Wait)
 	return e.end(err)
+}
+
+// workersGrace is how long a worker may take to see that the run has ended. One
+// that does not, in a single step of a filter for example, is left behind: what
+// it makes is written nowhere.
+const workersGrace = 500 * time.Millisecond
+
+// within calls f and waits for it, for d at most.
+func within(d time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		f()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(d):
+	}
 }
 
 // write runs the writer. When ctx ends, a write that has begun may still end,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kcm-cli/kcm/internal/batch"
 )
@@ -25,9 +26,10 @@ type pipeline struct {
 	queue chan *job
 	work  chan *job
 
-	room room
-	idle idle
-	solo bool // one worker only, which prepares in order
+	room  room
+	idle  idle
+	ended atomic.Bool // nobody waits for the workers any more
+	solo  bool        // one worker only, which prepares in order
 }
 
 type job struct {
@@ -59,14 +61,15 @@ func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
 type preparer struct {
 	worker  Worker
 	decoder *batch.Decoder
+	ended   *atomic.Bool
 }
 
 func (p *pipeline) preparer() preparer {
-	return preparer{p.sink.Worker(), batch.NewDecoder(p.pool)}
+	return preparer{p.sink.Worker(), batch.NewDecoder(p.pool), &p.ended}
 }
 
 func (p preparer) prepare(c *Chunk, limit int) (Block, error) {
-	c.decoder = p.decoder
+	c.decoder, c.ended = p.decoder, p.ended
 	return p.worker.Prepare(c, limit)
 }
 
@@ -89,7 +92,7 @@ func (p *pipeline) put(ctx context.Context, c *Chunk) error {
 // prepare is one worker's loop.
 func (p *pipeline) prepare(ctx context.Context) {
 	w := p.preparer()
-	defer context.AfterFunc(ctx, p.room.stop)()
+	defer context.AfterFunc(ctx, p.end)()
 	for {
 		select {
 		case j := <-p.work:
@@ -97,6 +100,9 @@ func (p *pipeline) prepare(ctx context.Context) {
 				return
 			}
 			j.block, j.err = p.ahead(w, j.chunk)
+			if errors.Is(j.err, errEnded) {
+				return
+			}
 			j.size = len(j.block.Data)
 			p.room.fill(j.size)
 			close(j.ready)
@@ -105,6 +111,15 @@ func (p *pipeline) prepare(ctx context.Context) {
 		}
 	}
 }
+
+// end lets the workers go, in the middle of a chunk too.
+func (p *pipeline) end() {
+	p.ended.Store(true)
+	p.room.stop()
+}
+
+// errEnded is what a chunk fails with that nobody waits for any more.
+var errEnded = errors.New("the run has ended")
 
 // write is the writer's loop. It returns errLimit, errIdle, the sink's error or
 // ctx's.
@@ -118,6 +133,9 @@ func (p *pipeline) write(ctx context.Context) error {
 		}
 		if j != nil {
 			done := p.trim(j)
+			if errors.Is(j.err, errEnded) {
+				return ctx.Err()
+			}
 			jobs, bytes, read = append(jobs, j), bytes+len(j.block.Data), read+j.chunk.size()
 			if !done && bytes < pendingBytes && read < pendingBytes {
 				continue
