@@ -30,8 +30,15 @@ type shown struct {
 	text      string
 }
 
-// show is the one form. stamp is the time behind its type, C or L.
-func show(partition int, offset int64, stamp string, headers string, key, value *string) shown {
+// stamped is where and when a record is: the time stands behind its type, C or L.
+type stamped struct {
+	partition int
+	offset    int64
+	stamp     string
+}
+
+// show is the one form.
+func (at stamped) show(headers string, key, value *string) shown {
 	quote := func(s *string) string {
 		if s == nil {
 			return "null"
@@ -41,7 +48,7 @@ func show(partition int, offset int64, stamp string, headers string, key, value 
 		}
 		return strconv.Quote(*s)
 	}
-	return shown{partition, offset, fmt.Sprintf("%d@%d %s [%q] %s %s", partition, offset, stamp, headers, quote(key), quote(value))}
+	return shown{at.partition, at.offset, fmt.Sprintf("%d@%d %s [%q] %s %s", at.partition, at.offset, at.stamp, headers, quote(key), quote(value))}
 }
 
 // headersAs joins headers as a program does that has one text for null.
@@ -79,10 +86,10 @@ func kcmShows(t *testing.T, lines []string, join func([]kafkatest.Header) string
 	t.Helper()
 	var all []shown
 	for _, l := range lines {
-		var stamped struct {
+		var typed struct {
 			Type string `json:"timestamp_type"`
 		}
-		if err := json.Unmarshal([]byte(l), &stamped); err != nil {
+		if err := json.Unmarshal([]byte(l), &typed); err != nil {
 			t.Fatal(err)
 		}
 		p := parse(t, []byte(l))
@@ -101,8 +108,9 @@ func kcmShows(t *testing.T, lines []string, join func([]kafkatest.Header) string
 			}
 			headers = append(headers, kh)
 		}
-		stamp := map[string]string{"create": "C", "append": "L"}[stamped.Type]
-		all = append(all, show(int(p.Partition), p.Offset, fmt.Sprint(stamp, p.Timestamp), join(headers), text(p.Key, p.KeyEncoding), text(p.Value, p.ValueEncoding)))
+		stamp := map[string]string{"create": "C", "append": "L"}[typed.Type]
+		at := stamped{int(p.Partition), p.Offset, fmt.Sprint(stamp, p.Timestamp)}
+		all = append(all, at.show(join(headers), text(p.Key, p.KeyEncoding), text(p.Value, p.ValueEncoding)))
 	}
 	return all
 }
@@ -157,7 +165,7 @@ func consoleShows(t *testing.T, c *kafkatest.Cluster, topic string, n int, args 
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, show(partition, offset, stamp, f[3], literal(f[4]), literal(f[5])))
+		list = append(list, stamped{partition, offset, stamp}.show(f[3], literal(f[4]), literal(f[5])))
 	}
 	return list
 }
@@ -203,7 +211,7 @@ func kcatShows(t *testing.T, c *kafkatest.Cluster, topic, stamp string, args ...
 		if !ok {
 			t.Fatalf("kcat wrote %.100q", out)
 		}
-		list = append(list, show(int(n[0]), n[1], fmt.Sprint(stamp, n[2]), string(headers), key, value))
+		list = append(list, stamped{int(n[0]), n[1], fmt.Sprint(stamp, n[2])}.show(string(headers), key, value))
 		out = rest
 	}
 	return list
