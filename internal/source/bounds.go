@@ -264,7 +264,8 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
 	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
-	d = &delivery{want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, until: min(b.Until, stop.Until), window: window(rg), ends: -1}
+	d = &delivery{want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, window: window(rg), ends: -1}
+	d.endAt(b, stop)
 	if r.e.Exit {
 		d.until = min(d.until, sf.End)
 	}

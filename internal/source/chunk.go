@@ -1,8 +1,6 @@
 package source
 
 import (
-	"sync/atomic"
-
 	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/record"
 )
@@ -28,7 +26,7 @@ type Chunk struct {
 	full     bool   // with it the split has given all it may; of the writer
 	maxBatch int64
 	decoder  *batch.Decoder // of the goroutine that prepares it
-	ended    *atomic.Bool   // the run has; of the same
+	ended    func() bool    // nobody waits for it any more; of the same
 	release  func()
 }
 
@@ -40,7 +38,7 @@ func (c *Chunk) Next() int64 { return c.next }
 
 // Ended reports that the run has ended, and that nobody waits for what Prepare
 // makes of the chunk. Records then gives no more.
-func (c *Chunk) Ended() bool { return c.ended != nil && c.ended.Load() }
+func (c *Chunk) Ended() bool { return c.ended != nil && c.ended() }
 
 // Batches are the chunk's batches as they are stored.
 func (c *Chunk) Batches() []batch.Raw { return c.batches }

@@ -131,6 +131,7 @@ func (f *feed) Fetched(d fetch.Data) {
 	s.handing.Lock()
 	defer s.handing.Unlock()
 	s.fetched(d.TopicID)
+	s.cutOff(&d)
 	for _, c := range s.chunks(d, f.r.e.MaxBatch) {
 		if f.r.e.pipe.put(f.ctx, c) != nil {
 			d.Release()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kcm-cli/kcm/internal/batch"
 )
@@ -66,11 +67,11 @@ func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
 type preparer struct {
 	worker  Worker
 	decoder *batch.Decoder
-	ended   *atomic.Bool
+	ended   func() bool // nobody waits for it any more
 }
 
 func (p *pipeline) preparer() preparer {
-	return preparer{p.sink.Worker(), batch.NewDecoder(p.pool), &p.ended}
+	return preparer{p.sink.Worker(), batch.NewDecoder(p.pool), p.ended.Load}
 }
 
 func (p preparer) prepare(c *Chunk, limit int) (Block, error) {
@@ -280,13 +281,24 @@ func (p *pipeline) finish() error {
 	if p.ledger == nil {
 		return nil
 	}
-	prepare := p.spare.prepare
+	by := time.Now().Add(lastGrace)
+	p.spare.ended = func() bool { return time.Now().After(by) }
+	prepare := func(c *Chunk, limit int) (Block, error) {
+		b, err := p.spare.prepare(c, limit)
+		if errors.Is(err, errEnded) {
+			b.Next = -1 // which says nothing
+		}
+		return b, err
+	}
 	if p.solo { // who numbers records cannot prepare them twice
 		prepare = nil
 	}
 	p.ledger.last(prepare)
 	return p.now()
 }
+
+// lastGrace is how long it may take to find the last record that was taken.
+const lastGrace = time.Second
 
 func free(b Block) {
 	if b.Free != nil {

@@ -50,6 +50,7 @@ type delivery struct {
 	from   int64
 	window spec.Window
 	how    string // where it begins, for people
+	cuts   []cut  // that may end it before until; of whoever holds the split's handing
 
 	// Guarded by the split's mu.
 	until int64 // where it is finished; spec.Open is never
