@@ -51,6 +51,7 @@ type consumeFlags struct {
 	maxBatch    string
 	progress    string
 	filter      filterFlags
+	text        textFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -133,7 +134,7 @@ kept.`,
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
-		"progress": oneOfWords("auto", "json", "off"),
+		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
 	})
 	return cmd
 }
@@ -162,6 +163,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.StringVar(&f.onDecode, "on-decode-error", "raw", "a record that cannot be decoded: `raw`, skip or fail")
 	fs.StringVar(&f.null, "null", "", "what stands for null in text, raw and templates: `TEXT`")
 	fs.StringVar(&f.delimiter, "delimiter", `\n`, "what ends a record in text, raw and templates: `TEXT`")
+	f.text.add(fs)
 	fs.StringVar(&f.onGap, "on-gap", "skip", "when the log's start has passed the position: `skip`, stop or fail")
 	fs.StringVar(&f.onRecreate, "on-recreate", "start", "when a topic was deleted and made again: read it from its `start`, stop or fail")
 	fs.StringVar(&f.onRemove, "on-remove", "drain", "what the metadata no longer has: `drain` reads it to its end, stop leaves it")
@@ -241,6 +243,9 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	}
 	if given(env, cmd, "delimiter") != settings.Default {
 		opt.Delimiter = &f.delimiter
+	}
+	if err := f.text.set(&opt, env, cmd, name); err != nil {
+		return err
 	}
 	if o.format, err = output.NewFormat(name, opt); err != nil {
 		return err
