@@ -79,6 +79,7 @@ type consumeOptions struct {
 	changes   changeOptions
 	maxBatch  int64
 	started   time.Time
+	progress  string
 }
 
 // noLimit is the number of records of a run that stops at none.
@@ -172,7 +173,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.DurationVar(&f.refresh, "refresh", metadata.DefaultRefresh, "how often metadata and topics are looked at without news: `TIME`")
 	fs.IntVar(&f.failures, "max-refresh-failures", 0, "end the run when the metadata is bad `N` times in a row; 0 is never")
 	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
-	fs.StringVar(&f.progress, "progress", "auto", "what is told on stderr: `auto`, json or off")
+	fs.StringVar(&f.progress, "progress", "auto", "progress and a summary on stderr: `auto`, json or off")
 }
 
 func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []string) (*consumeOptions, error) {
@@ -181,7 +182,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 	}
 	o := &consumeOptions{
 		env: env, words: args, regex: f.regex, all: f.all, limit: f.num, failFast: f.failFast, wait: f.wait,
-		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(),
+		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress,
 	}
 	for _, step := range []func() error{
 		o.checkWords,
@@ -283,7 +284,11 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		stop := p.follow(watched, watching, &opts, end)
 		defer stop()
 	}
+	shown := o.showProgress(&opts)
 	stats, err := source.Run(watched, opts)
+	if shown.stop(); !isClosed(err) {
+		defer shown.summary()
+	}
 	return o.ending(ctx, stats, err)
 }
 
