@@ -51,6 +51,7 @@ type consumeFlags struct {
 	maxBatch    string
 	progress    string
 	filter      filterFlags
+	text        textFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -78,6 +79,7 @@ type consumeOptions struct {
 	changes   changeOptions
 	maxBatch  int64
 	started   time.Time
+	progress  string
 }
 
 // noLimit is the number of records of a run that stops at none.
@@ -133,7 +135,7 @@ kept.`,
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
-		"progress": oneOfWords("auto", "json", "off"),
+		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
 	})
 	return cmd
 }
@@ -162,6 +164,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.StringVar(&f.onDecode, "on-decode-error", "raw", "a record that cannot be decoded: `raw`, skip or fail")
 	fs.StringVar(&f.null, "null", "", "what stands for null in text, raw and templates: `TEXT`")
 	fs.StringVar(&f.delimiter, "delimiter", `\n`, "what ends a record in text, raw and templates: `TEXT`")
+	f.text.add(fs)
 	fs.StringVar(&f.onGap, "on-gap", "skip", "when the log's start has passed the position: `skip`, stop or fail")
 	fs.StringVar(&f.onRecreate, "on-recreate", "start", "when a topic was deleted and made again: read it from its `start`, stop or fail")
 	fs.StringVar(&f.onRemove, "on-remove", "drain", "what the metadata no longer has: `drain` reads it to its end, stop leaves it")
@@ -170,7 +173,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.DurationVar(&f.refresh, "refresh", metadata.DefaultRefresh, "how often metadata and topics are looked at without news: `TIME`")
 	fs.IntVar(&f.failures, "max-refresh-failures", 0, "end the run when the metadata is bad `N` times in a row; 0 is never")
 	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
-	fs.StringVar(&f.progress, "progress", "auto", "what is told on stderr: `auto`, json or off")
+	fs.StringVar(&f.progress, "progress", "auto", "progress and a summary on stderr: `auto`, json or off")
 }
 
 func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []string) (*consumeOptions, error) {
@@ -179,7 +182,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 	}
 	o := &consumeOptions{
 		env: env, words: args, regex: f.regex, all: f.all, limit: f.num, failFast: f.failFast, wait: f.wait,
-		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(),
+		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress,
 	}
 	for _, step := range []func() error{
 		o.checkWords,
@@ -242,6 +245,9 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	if given(env, cmd, "delimiter") != settings.Default {
 		opt.Delimiter = &f.delimiter
 	}
+	if err := f.text.set(&opt, env, cmd, name); err != nil {
+		return err
+	}
 	if o.format, err = output.NewFormat(name, opt); err != nil {
 		return err
 	}
@@ -278,7 +284,11 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		stop := p.follow(watched, watching, &opts, end)
 		defer stop()
 	}
+	shown := o.showProgress(&opts)
 	stats, err := source.Run(watched, opts)
+	if shown.stop(); !isClosed(err) {
+		defer shown.summary()
+	}
 	return o.ending(ctx, stats, err)
 }
 

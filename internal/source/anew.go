@@ -46,6 +46,7 @@ func (f *feed) restart(s *split) {
 	}
 	at := fetch.Position{Offset: n.bound(), Epoch: -1}
 	f.r.e.pipe.ledger.open(n, -1)
+	f.r.e.Monitor.begin(n)
 	f.add(n, at)
 }
 

@@ -191,6 +191,7 @@ func (r *reader) begin(s *split, now facts) {
 	from, until := s.bound(), s.end()
 	entry := r.entry(s, from)
 	r.e.pipe.ledger.open(s, entry.Epoch)
+	r.e.Monitor.begin(s)
 	if s.quota = r.e.quotas.of(r.leftover(s.wants[0].key(), s.Topic, s.Partition)); s.quota.spent() {
 		until = from // it has given all it may before it left
 	}

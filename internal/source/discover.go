@@ -62,6 +62,7 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 		l.missing = nil
 	}
 	changed := r.settle(ctx)
+	r.lives()
 	changed = r.adopt(ctx) || changed
 	switch {
 	case len(r.wants) == 0 && len(r.live) == 0:

@@ -190,6 +190,7 @@ func (e *engine) end(err error) (Stats, error) {
 // written is called by the writer for each chunk that is through.
 func (e *engine) written(c *Chunk, b Block, err error) {
 	s := c.split
+	e.Monitor.wrote(c, b)
 	e.mu.Lock()
 	e.stats.Records += int64(b.Written)
 	e.stats.Bytes += int64(len(b.Data) + b.Size)

@@ -124,6 +124,9 @@ func (f *feed) all() (list []*split) {
 // Fetched puts an answer's batches into the pipeline.
 func (f *feed) Fetched(d fetch.Data) {
 	s := f.split(d.Partition)
+	if s != nil {
+		s.reached(d.End, d.Stable)
+	}
 	if s == nil || d.Next <= d.From && len(d.Batches) == 0 {
 		d.Release()
 		return

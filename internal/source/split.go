@@ -37,6 +37,8 @@ type split struct {
 	taken      int64  // position behind what has been cut into chunks, by the spans of that moment
 	next       int64  // position behind what has been written; changed by the writer only
 
+	sight sight
+
 	// Of the writer only.
 	stopped bool // nothing more of it may be written
 	sending sending
