@@ -52,6 +52,7 @@ type consumeFlags struct {
 	progress    string
 	filter      filterFlags
 	text        textFlags
+	group       groupFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -75,6 +76,7 @@ type consumeOptions struct {
 	decode    codec.Choice
 	onDecode  string
 	filter    *filter.Filter // nil is none
+	group     groupOptions
 	onGap     source.GapPolicy
 	changes   changeOptions
 	maxBatch  int64
@@ -136,6 +138,7 @@ kept.`,
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
 		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
+		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
 	})
 	return cmd
 }
@@ -154,6 +157,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.Int64VarP(&f.num, "num", "n", noLimit, "stop after `N` records; -1 is no limit")
 	addBoundFlags(fs, &f.bounds)
 	f.filter.add(fs)
+	f.group.add(fs)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -191,6 +195,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return oneOf("--progress", f.progress, "auto", "json", "off") },
 		func() error { return o.setChanges(cmd, f) },
 		func() error { return o.setNarrow(f) },
+		func() error { return o.setGroup(cmd, f) },
 		func() error { return o.setBounds(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
@@ -318,6 +323,8 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 		o.env.run.notices.Warnf("%s", failures(stats))
 	}
 	switch _, signaled := stoppedBy(ctx); {
+	case stats.Uncommitted != nil && (err == nil || isClosed(err) || signaled):
+		return stats.Uncommitted
 	case isClosed(err):
 		return nil
 	case signaled && !o.promised:

@@ -6,7 +6,7 @@ import "slices"
 // and nothing like them is meant.
 var plannedFlags = []string{
 	"validate", "avro-json",
-	"state", "order", "order-wait", "group-protocol",
+	"state", "order", "order-wait",
 	"append", "overwrite", "rotate-size", "rotate-every", "to", "create", "registry-copy", "replay", "metrics",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
