@@ -31,9 +31,9 @@ type pipeline struct {
 	idle idle
 	keeping
 	forwarding
-	ended atomic.Bool // nobody waits for the workers any more
-	solo  bool        // one worker only, which prepares in order
-	over chan struct{} // closed when nothing is written any more
+	ended atomic.Bool   // nobody waits for the workers any more
+	solo  bool          // one worker only, which prepares in order
+	over  chan struct{} // closed when nothing is written any more
 }
 
 type job struct {
