@@ -216,7 +216,12 @@ func (f *File) Declare(path string, files []OutFile) error {
 	defer f.mu.Unlock()
 	out := f.out
 	out.Path, out.Closed = path, false
-	out.Files = append(slices.Clone(out.Files), files...)
+	fresh := map[string]bool{}
+	for _, one := range files {
+		fresh[one.Path] = true
+	}
+	out.Files = slices.DeleteFunc(slices.Clone(out.Files), func(one OutFile) bool { return fresh[one.Path] })
+	out.Files = append(out.Files, files...)
 	if err := f.write(f.marks, out); err != nil {
 		return err
 	}
