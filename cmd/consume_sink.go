@@ -141,6 +141,9 @@ func (s *consumeSink) Write(blocks []source.Block) error {
 	return s.flush()
 }
 
+// Taken implements source.Taker.
+func (s *consumeSink) Taken(end bool) int64 { return s.out.Taken(end) }
+
 func (s *consumeSink) flush() error {
 	if len(s.gather) == 0 {
 		return nil
