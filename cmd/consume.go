@@ -53,6 +53,7 @@ type consumeFlags struct {
 	filter      filterFlags
 	text        textFlags
 	group       groupFlags
+	to          toFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -82,6 +83,7 @@ type consumeOptions struct {
 	maxBatch  int64
 	started   time.Time
 	progress  string
+	to        *toOptions // nil: stdout
 }
 
 // noLimit is the number of records of a run that stops at none.
@@ -132,7 +134,7 @@ kept.`,
 	addConsumeFlags(cmd, &f)
 	completeFlags(cmd, map[string]completeFunc{
 		"cluster": completeClusters(env), "topic": completeTopicNames(env),
-		"grep": completeGrep, "where": completeNothing,
+		"grep": completeGrep, "where": completeNothing, "to": completeTarget(env),
 		"format":          oneOfWords(output.FormatJSON, output.FormatText, output.FormatRaw, output.FormatKcatJSON),
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
@@ -158,6 +160,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	addBoundFlags(fs, &f.bounds)
 	f.filter.add(fs)
 	f.group.add(fs)
+	f.to.add(fs)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -199,6 +202,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return o.setBounds(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
+		func() error { return o.setTo(cmd, f) },
 		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {
@@ -243,7 +247,7 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	case name == "":
 		name = output.FormatJSON
 	}
-	opt := output.Options{Color: useColor(env)}
+	opt := output.Options{Color: useColor(env) && f.to.to == ""}
 	if given(env, cmd, "null") != settings.Default {
 		opt.Null = &f.null
 	}
@@ -281,9 +285,14 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		return o.enough(source.Stats{}, nil)
 	}
 	o.tellAhead()
+	written, err := p.redirect(ctx, view, &opts)
+	if err != nil {
+		return o.ending(ctx, source.Stats{}, err)
+	}
+	defer written()
 	ended, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	watched, done := whileRead(ended, o.env.Stdout)
+	watched, done := whileRead(ended, o.readBy())
 	defer done()
 	if watching.changes() {
 		stop := p.follow(watched, watching, &opts, end)

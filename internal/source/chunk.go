@@ -91,15 +91,8 @@ func (c *Chunk) size() (n int) {
 // names the first offset that could not be read. It must be called from within
 // Prepare.
 func (c *Chunk) Records(yield func(r *record.Record, stream int) bool) error {
-	var rec record.Record
 	for _, raw := range c.batches {
-		b, err := c.decoder.Decode(raw, c.maxBatch)
-		if err != nil {
-			return err
-		}
-		more, err := c.walk(b, &rec, yield)
-		b.Release()
-		if err != nil || !more {
+		if more, err := c.RecordsIn(raw, yield); err != nil || !more {
 			return err
 		}
 	}

@@ -308,6 +308,11 @@ func (r *reader) identify(ctx context.Context, found []match) error {
 	for _, l := range r.leaves {
 		topics[l.topic] = true
 	}
+	if err := r.admitted(found); err != nil {
+		r.e.stop(err)
+		<-ctx.Done()
+		return err
+	}
 	passing, err := r.e.ids.enter(r, topics)
 	if err != nil && r.e.ids.holds(r, r.held()) {
 		r.e.wakeAll() // somebody may wait for what this one has left

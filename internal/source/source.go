@@ -25,6 +25,11 @@ type Options struct {
 	// change; nil: there are none.
 	Updates <-chan Plan
 
+	// Admit is asked before anything of a cluster is read, with all topics that
+	// are, and again when they change. Its error ends the run. It may be called from
+	// several goroutines at once; nil admits everything.
+	Admit func(clusterID, cluster string, topics []cluster.Topic) error
+
 	Topic      func(string) bool // narrows topics; nil takes all
 	Partitions spec.Partitions   // narrows partitions; empty takes all
 
