@@ -51,6 +51,7 @@ func fillMain(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		kgo.MaxBufferedRecords(2*partitions*(w.BatchBytes/shapes[w.Shape].least+1)),
 		kgo.RecordPartitioner(kgo.RoundRobinPartitioner()),
 		kgo.WithHooks(batches),
+		kgo.MetadataMinAge(100*time.Millisecond), // the topic may be new
 	)
 	if err != nil {
 		return err
@@ -93,32 +94,6 @@ func (c *batchCounter) told() filled {
 	return c.all
 }
 
-// prepareTopic makes the topic if it is missing and returns how many offsets it holds.
-func prepareTopic(ctx context.Context, adm *kadm.Client, topic string) (int64, error) {
-	topics, err := adm.ListTopics(ctx, topic)
-	if err != nil {
-		return 0, err
-	}
-	if !topics.Has(topic) {
-		_, err := adm.CreateTopic(ctx, partitions, 1, nil, topic)
-		return 0, err
-	}
-	return endsOf(ctx, adm, topic)
-}
-
-func endsOf(ctx context.Context, adm *kadm.Client, topic string) (int64, error) {
-	ends, err := adm.ListEndOffsets(ctx, topic)
-	if err != nil {
-		return 0, err
-	}
-	if err := ends.Error(); err != nil {
-		return 0, err
-	}
-	var sum int64
-	ends.Each(func(l kadm.ListedOffset) { sum += l.Offset })
-	return sum, nil
-}
-
 func produce(ctx context.Context, cl *kgo.Client, job fillJob) error {
 	var once sync.Once
 	var failed error
@@ -136,31 +111,4 @@ func produce(ctx context.Context, cl *kgo.Client, job fillJob) error {
 		return err
 	}
 	return failed
-}
-
-// topicWord is followed by create, delete or ends, a broker and a topic; ends
-// prints how many offsets the topic holds.
-const topicWord = "topic"
-
-func topicMain(ctx context.Context, args []string, stdout, _ io.Writer) error {
-	if len(args) != 3 {
-		return errors.New("topic takes create|delete|ends BOOTSTRAP TOPIC")
-	}
-	cl, err := kgo.NewClient(kgo.SeedBrokers(args[1]))
-	if err != nil {
-		return err
-	}
-	defer cl.Close()
-	adm, topic := kadm.NewClient(cl), args[2]
-	switch args[0] {
-	case "create":
-		_, err = adm.CreateTopic(ctx, partitions, 1, nil, topic)
-		return err
-	case "delete":
-		_, err = adm.DeleteTopic(ctx, topic)
-		return err
-	}
-	n, err := endsOf(ctx, adm, topic)
-	fmt.Fprintln(stdout, n)
-	return err
 }

@@ -28,6 +28,7 @@ type options struct {
 	jars     string
 	out      string
 	docs     string
+	copy     string
 	rows     string
 	profile  string
 	dir      string
@@ -62,6 +63,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.jars, "jars", "", "directory with Kafka's jars, for the console consumer")
 	fs.StringVar(&o.out, "out", "", "also write the tables to this file (.md), and what was measured beside it (.json)")
 	fs.StringVar(&o.docs, "docs", "", "also copy the tables into this page, between its marks")
+	fs.StringVar(&o.copy, "copy", "", "copy the tables of this file to the page of -docs, measure nothing")
 	fs.StringVar(&o.rows, "rows", "", "comma-separated rows, or beginnings of their names (default: all)")
 	fs.BoolVar(&o.resume, "resume", false, "measure only the rows that the file of -out lacks; without it, rows measured again replace those of the file")
 	fs.StringVar(&o.profile, "profile", "", "take a CPU profile of the first program of this row instead of measuring")
@@ -77,14 +79,14 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
-	if o.east == "" && !o.list {
+	if o.east == "" && !o.list && o.copy == "" {
 		return o, errors.New("no broker named: -b HOST:PORT, or run make bench")
 	}
 	if o.runs < 1 || o.slowRuns < 1 || o.records < 1 || o.probes < 1 || o.rounds < 1 {
 		return o, errors.New("-records, -runs, -slow-runs, -probes and -rounds must be positive")
 	}
-	if o.docs != "" && o.out == "" {
-		return o, errors.New("-docs copies the file of -out: name one")
+	if o.docs != "" && o.out == "" && o.copy == "" || o.copy != "" && o.docs == "" {
+		return o, errors.New("-docs copies the file of -out or of -copy: name both")
 	}
 	return o, nil
 }
@@ -98,6 +100,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
 		return err
+	}
+	if o.copy != "" {
+		return copyPage(o.docs, o.copy)
 	}
 	k, err := newKit(ctx, o, stderr)
 	if err != nil {

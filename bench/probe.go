@@ -61,13 +61,14 @@ func probeMain(ctx context.Context, args []string, stdout, _ io.Writer) (err err
 		kgo.DefaultProduceTopic(p.job.Topic),
 		kgo.ProducerLinger(0),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.MetadataMinAge(100*time.Millisecond), // the topic is new
 	)
 	if err != nil {
 		return err
 	}
 	defer p.cl.Close()
 	adm := kadm.NewClient(p.cl)
-	if _, err := adm.CreateTopic(ctx, partitions, 1, nil, p.job.Topic); err != nil {
+	if err := makeTopic(ctx, adm, p.job.Topic); err != nil {
 		return err
 	}
 	defer func() {

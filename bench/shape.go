@@ -34,7 +34,7 @@ var shapes = map[string]shape{
 		}
 	}},
 	// To about a quarter lz4 compresses these.
-	"wide": {"260 bytes", 250, func() func(int, time.Time) (key, value []byte) {
+	"wide": {"260 bytes", 240, func() func(int, time.Time) (key, value []byte) {
 		rng := newRNG()
 		return func(i int, at time.Time) (key, value []byte) {
 			return keyOf(rng), append(order(rng, i, at),
@@ -71,7 +71,7 @@ func page(rng *rand.Rand, id int, at time.Time) []byte {
 			rng.IntN(100_000), 1+rng.IntN(9), rng.IntN(100), rng.IntN(100))
 	}
 	out = append(out, `],"note":"`...)
-	for n := range 80 {
+	for n := range 96 {
 		if n > 0 {
 			out = append(out, ' ')
 		}

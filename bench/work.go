@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 )
@@ -128,6 +130,11 @@ func (k *kit) child(ctx context.Context, args ...string) ([]byte, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Stderr = k.stderr
-	return cmd.Output()
+	problems := new(bytes.Buffer)
+	cmd.Stderr = io.MultiWriter(k.stderr, problems)
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", args[0], err, tail(problems.String()))
+	}
+	return out, nil
 }
