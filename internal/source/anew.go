@@ -50,6 +50,7 @@ func (f *feed) restart(s *split) {
 		return
 	}
 	f.r.e.pipe.ledger.open(n, -1)
+	f.r.e.Monitor.begin(n)
 	f.add(n, at)
 }
 

@@ -200,6 +200,7 @@ func (r *reader) begin(s *split, now facts) {
 	from, until := s.bound(), s.end()
 	entry := r.entry(s, from)
 	r.e.pipe.ledger.open(s, entry.Epoch)
+	r.e.Monitor.begin(s)
 	if s.quota = r.e.quotas.of(r.leftover(s.wants[0].key(), s.Topic, s.Partition)); s.quota.spent() {
 		until = from // it has given all it may before it left
 	}
@@ -273,7 +274,11 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
 	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
-	d = &delivery{want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, until: min(b.Until, stop.Until), window: window(rg), ends: -1, origin: r.originOf(w, s.place(w)), stop: rg.source.Stop}
+	d = &delivery{
+		want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, window: window(rg), ends: -1,
+		origin: r.originOf(w, s.place(w)), stop: rg.source.Stop,
+	}
+	d.endAt(b, stop)
 	if r.e.Exit {
 		d.until = min(d.until, sf.End)
 	}

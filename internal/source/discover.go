@@ -68,6 +68,7 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 		l.missing = nil
 	}
 	changed := r.settle(ctx)
+	r.lives()
 	changed = r.adopt(ctx) || changed
 	changed = r.regroup() || changed
 	switch {
@@ -306,6 +307,11 @@ func (r *reader) identify(ctx context.Context, found []match) error {
 	}
 	for _, l := range r.leaves {
 		topics[l.topic] = true
+	}
+	if err := r.admitted(found); err != nil {
+		r.e.stop(err)
+		<-ctx.Done()
+		return err
 	}
 	passing, err := r.e.ids.enter(r, topics)
 	if err != nil && r.e.ids.holds(r, r.held()) {

@@ -81,10 +81,28 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 	stop(err)
 	e.reading.Wait()
 	uncommitted := e.groups.leave()
-	workers.Wait()
+	within(workersGrace, workers.Wait)
 	stats, err := e.end(err)
 	stats.Uncommitted = uncommitted
 	return stats, err
+}
+
+// workersGrace is how long a worker may take to see that the run has ended. One
+// that does not, in a single step of a filter for example, is left behind: what
+// it makes is written nowhere.
+const workersGrace = 500 * time.Millisecond
+
+// within calls f and waits for it, for d at most.
+func within(d time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		f()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(d):
+	}
 }
 
 // write runs the writer. When ctx ends, a write that has begun may still end,
@@ -183,6 +201,7 @@ func (e *engine) end(err error) (Stats, error) {
 // written is called by the writer for each chunk that is through.
 func (e *engine) written(c *Chunk, b Block, err error) {
 	s := c.split
+	e.Monitor.wrote(c, b)
 	e.mu.Lock()
 	e.stats.Records += int64(b.Written)
 	e.stats.Bytes += int64(len(b.Data) + b.Size)

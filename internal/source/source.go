@@ -25,6 +25,11 @@ type Options struct {
 	// change; nil: there are none.
 	Updates <-chan Plan
 
+	// Admit is asked before anything of a cluster is read, with all topics that
+	// are, and again when they change. Its error ends the run. It may be called from
+	// several goroutines at once; nil admits everything.
+	Admit func(clusterID, cluster string, topics []cluster.Topic) error
+
 	Topic      func(string) bool // narrows topics; nil takes all
 	Partitions spec.Partitions   // narrows partitions; empty takes all
 
@@ -66,6 +71,7 @@ type Options struct {
 
 	Workers int // that prepare chunks at once; 0 is one per processor, at least 2
 	Sink    Sink
+	Monitor *Monitor    // shows how far the run is; may be nil
 	Event   func(Event) // called from several goroutines at once
 }
 
@@ -133,12 +139,16 @@ type Block struct {
 	Size    int          // bytes that are to be written besides Data
 	Data    []byte       // what is to be written; whole deliveries only
 	Written int          // deliveries in Data
-	Dropped int          // deliveries left out because they could not be decoded
-	Undone  int          // deliveries whose key or value could not be decoded
-	Failed  int          // deliveries left out because a filter failed for them
-	Failure string       // where the first of these is, and why
-	Next    int64        // the split's position once all has been written
-	Free    func()       // gives Data back; may be nil
+	// ByStream is how many of these each of the Chunk's Streams has; nil where there
+	// is one stream only.
+	ByStream []int
+	Filtered int    // deliveries that a filter has left out
+	Dropped  int    // deliveries left out because they could not be decoded
+	Undone   int    // deliveries whose key or value could not be decoded
+	Failed   int    // deliveries left out because a filter failed for them
+	Failure  string // where the first of these is, and why
+	Next     int64  // the split's position once all has been written
+	Free     func() // gives Data back; may be nil
 }
 
 // Stats is what a run read and wrote.

@@ -38,6 +38,8 @@ type split struct {
 	taken      int64  // position behind what has been cut into chunks, by the spans of that moment
 	next       int64  // position behind what has been written; changed by the writer only
 
+	sight sight
+
 	// Of the writer only.
 	stopped bool // nothing more of it may be written
 	sending sending
@@ -51,6 +53,7 @@ type delivery struct {
 	from   int64
 	window spec.Window
 	how    string // where it begins, for people
+	cuts   []cut  // that may end it before until; of whoever holds the split's handing
 	origin origin
 	stop   spec.Bound // of its source
 
