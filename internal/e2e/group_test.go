@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
@@ -133,8 +131,8 @@ func consumer(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string, 
 	return other{"other", stop}
 }
 
-// kcat begins a kcat that is a member of the group.
-func kcat(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
+// kcatIn begins a kcat that is a member of the group.
+func kcatIn(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
 	t.Helper()
 	path, err := exec.LookPath("kcat")
 	if err != nil {
@@ -177,8 +175,6 @@ func members(t *testing.T, c *kafkatest.Cluster, group string, n int) (kind, ass
 	}
 }
 
-var _ = kmsg.ListGroups
-
 // TestAGroupBesideOthers joins groups of other clients as they are, takes its
 // share while they go on and gives it back; nothing is lost, and no group becomes
 // another kind of group.
@@ -198,7 +194,7 @@ func TestAGroupBesideOthers(t *testing.T) {
 		"range":              {kgos(kgo.Balancers(kgo.RangeBalancer())), "classic", "range", nil},
 		"roundrobin":         {kgos(kgo.Balancers(kgo.RoundRobinBalancer())), "classic", "roundrobin", nil},
 		"cooperative-sticky": {kgos(kgo.Balancers(kgo.CooperativeStickyBalancer())), "classic", "cooperative-sticky", nil},
-		"kcat":               {kcat, "classic", "range", nil},
+		"kcat":               {kcatIn, "classic", "range", nil},
 		"uniform":            {kgos(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), "consumer", "uniform", nil},
 		"uniform, classic":   {kgos(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), "consumer", "uniform", []string{"--group-protocol", "classic"}},
 		"by the brokers":     {kgos(kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer()), "consumer", "range", nil},
@@ -304,5 +300,3 @@ func TestMembersComeAndGo(t *testing.T) {
 		})
 	}
 }
-
-var _ = slices.Sort[[]int]
