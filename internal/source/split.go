@@ -23,6 +23,7 @@ type split struct {
 	backlog   int64        // the end of the log when the split was found
 	logStart  int64        // and its start
 	quota     *quota       // nil: it may give any number of deliveries
+	underway  atomic.Int32 // chunks of it that a Forwarder has not answered for
 	disowned  atomic.Bool  // a group has taken it away: nothing more of it may be written
 
 	// handing is held while an answer is put into the pipeline: whoever holds it
