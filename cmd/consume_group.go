@@ -56,6 +56,10 @@ func (o *consumeOptions) groupRivals(cmd *cobra.Command, f consumeFlags) error {
 	switch {
 	case len(f.partitions) > 0:
 		return no("-p", "-o group:"+o.group.name+" begins at its commits without joining it")
+	case onCommandLine(cmd, "state"):
+		return no("--state", "leave one of the two out")
+	case onCommandLine(cmd, "tail"):
+		return no("--tail", "leave one of the two out")
 	case f.bounds.since != "":
 		return no(placeOf(o.env, cmd, "since"), "leave one of the two out")
 	case f.bounds.until != "":
