@@ -290,5 +290,4 @@ func TestADeadCoordinatorHoldsUpNoOtherCluster(t *testing.T) {
 	if took := time.Since(at); took > 6*time.Second {
 		t.Errorf("it ended after %v", took)
 	}
-
 }
