@@ -96,17 +96,29 @@ func (s *membership) OnGroupManageError(err error) {
 	m := s.m
 	switch {
 	case m.ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed):
-	case errors.Is(err, kerr.InconsistentGroupProtocol), errors.Is(err, kerr.UnsupportedAssignor),
-		errors.Is(err, kerr.GroupIDNotFound), errors.Is(err, kerr.UnsupportedVersion):
+	case anew(err):
 		select {
 		case m.anew <- err:
 		default:
 		}
-	case errors.Is(err, kerr.GroupAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed):
+	case decides(err):
 		m.running.Go(func() { m.fail(m.cluster.ExplainGroup(err, m.group), true) })
 	default:
 		m.h.trouble(m.cluster.ExplainGroup(err, m.group), false)
 	}
+}
+
+// anew reports whether a group has to be looked at again, and joined in another
+// way.
+func anew(err error) bool {
+	return errors.Is(err, kerr.InconsistentGroupProtocol) || errors.Is(err, kerr.UnsupportedAssignor) ||
+		errors.Is(err, kerr.GroupIDNotFound) || errors.Is(err, kerr.UnsupportedVersion)
+}
+
+// decides reports whether trouble is more than passing, which OnGroupManageError
+// deals with.
+func decides(err error) bool {
+	return anew(err) || errors.Is(err, kerr.GroupAuthorizationFailed) || errors.Is(err, kerr.TopicAuthorizationFailed)
 }
 
 // drain takes what the client says about trouble in place of records, which it
@@ -118,7 +130,7 @@ func (s *membership) drain(cl *kgo.Client) {
 			return
 		}
 		fetches.EachError(func(topic string, _ int32, err error) {
-			if _, manage := errors.AsType[*kgo.ErrGroupSession](err); topic == "" && !manage {
+			if _, manage := errors.AsType[*kgo.ErrGroupSession](err); manage && decides(err) || topic == "" && !manage {
 				return
 			}
 			s.m.h.trouble(s.m.cluster.ExplainGroup(err, s.m.group), false)
