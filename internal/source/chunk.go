@@ -53,6 +53,17 @@ func (c *Chunk) Whole(h *batch.Header, stream int) bool {
 // most is a number of deliveries that the chunk does not exceed.
 func (c *Chunk) most() int { return int(c.next-c.first) * len(c.Streams) }
 
+// Stored is how many deliveries the chunk's batches say that they hold; those
+// outside of what is wanted count too.
+func (c *Chunk) Stored() (n int) {
+	for _, raw := range c.batches {
+		if h, err := raw.Head(); err == nil {
+			n += int(h.NumRecords) * len(c.Streams)
+		}
+	}
+	return n
+}
+
 // epochBefore is the leader epoch of the batch before a position; -1 if it is not
 // one of the chunk's.
 func (c *Chunk) epochBefore(next int64) int32 {
@@ -80,15 +91,8 @@ func (c *Chunk) size() (n int) {
 // names the first offset that could not be read. It must be called from within
 // Prepare.
 func (c *Chunk) Records(yield func(r *record.Record, stream int) bool) error {
-	var rec record.Record
 	for _, raw := range c.batches {
-		b, err := c.decoder.Decode(raw, c.maxBatch)
-		if err != nil {
-			return err
-		}
-		more, err := c.walk(b, &rec, yield)
-		b.Release()
-		if err != nil || !more {
+		if more, err := c.RecordsIn(raw, yield); err != nil || !more {
 			return err
 		}
 	}

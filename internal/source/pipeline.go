@@ -31,8 +31,9 @@ type pipeline struct {
 	idle idle
 	keeping
 	forwarding
-	ended atomic.Bool // nobody waits for the workers any more
-	solo  bool        // one worker only, which prepares in order
+	ended atomic.Bool   // nobody waits for the workers any more
+	solo  bool          // one worker only, which prepares in order
+	over  chan struct{} // closed when nothing is written any more
 }
 
 type job struct {
@@ -56,6 +57,7 @@ func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
 		sink: o.Sink, limit: o.Limit, pool: o.Pool, written: written,
 		queue: make(chan *job, 4*o.Workers), work: make(chan *job, 4*o.Workers), solo: o.Workers == 1,
 	}
+	p.over = make(chan struct{})
 	p.keeping = newKeeping(o)
 	p.forwarding = newForwarding(o)
 	p.spare = p.preparer()
@@ -206,7 +208,7 @@ func (p *pipeline) ready(ctx context.Context, j *job) error {
 // and deliveries beyond the limits. It reports whether that of the run is reached.
 func (p *pipeline) trim(j *job) (done bool) {
 	s := j.chunk.split
-	if s.stopped {
+	if s.stopped || s.disowned.Load() {
 		j.block, j.err = Block{Next: -1, Free: j.block.Free}, nil
 		return false
 	}
@@ -229,6 +231,7 @@ func (p *pipeline) trim(j *job) (done bool) {
 
 func (p *pipeline) flush(jobs []*job) error {
 	bytes := 0
+	p.dropDisowned(jobs)
 	blocks := make([]Block, 0, len(jobs))
 	for _, j := range jobs {
 		j.block.Split = j.chunk.Split
