@@ -53,6 +53,8 @@ type consumeFlags struct {
 	metrics     string
 	filter      filterFlags
 	text        textFlags
+	group       groupFlags
+	to          toFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -76,12 +78,14 @@ type consumeOptions struct {
 	decode    codec.Choice
 	onDecode  string
 	filter    *filter.Filter // nil is none
+	group     groupOptions
 	onGap     source.GapPolicy
 	changes   changeOptions
 	maxBatch  int64
 	started   time.Time
 	progress  string
-	metrics   string // where to listen for Prometheus; "" is nowhere
+	metrics   string     // where to listen for Prometheus; "" is nowhere
+	to        *toOptions // nil: stdout
 }
 
 // noLimit is the number of records of a run that stops at none.
@@ -132,13 +136,14 @@ kept.`,
 	addConsumeFlags(cmd, &f)
 	completeFlags(cmd, map[string]completeFunc{
 		"cluster": completeClusters(env), "topic": completeTopicNames(env),
-		"grep": completeGrep, "where": completeNothing,
+		"grep": completeGrep, "where": completeNothing, "to": completeTarget(env),
 		"format":          oneOfWords(output.FormatJSON, output.FormatText, output.FormatRaw, output.FormatKcatJSON),
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
 		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
-		"metrics": completeNothing,
+		"metrics":        completeNothing,
+		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
 	})
 	return cmd
 }
@@ -157,6 +162,8 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.Int64VarP(&f.num, "num", "n", noLimit, "stop after `N` records; -1 is no limit")
 	addBoundFlags(fs, &f.bounds)
 	f.filter.add(fs)
+	f.group.add(fs)
+	f.to.add(fs)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -195,9 +202,11 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return oneOf("--progress", f.progress, "auto", "json", "off") },
 		func() error { return o.setChanges(cmd, f) },
 		func() error { return o.setNarrow(f) },
+		func() error { return o.setGroup(cmd, f) },
 		func() error { return o.setBounds(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
+		func() error { return o.setTo(cmd, f) },
 		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {
@@ -242,7 +251,7 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	case name == "":
 		name = output.FormatJSON
 	}
-	opt := output.Options{Color: useColor(env)}
+	opt := output.Options{Color: useColor(env) && f.to.to == ""}
 	if given(env, cmd, "null") != settings.Default {
 		opt.Null = &f.null
 	}
@@ -287,9 +296,14 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		return o.enough(source.Stats{}, nil)
 	}
 	o.tellAhead()
+	written, err := p.redirect(ctx, view, &opts)
+	if err != nil {
+		return o.ending(ctx, source.Stats{}, err)
+	}
+	defer written()
 	ended, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	watched, done := whileRead(ended, o.env.Stdout)
+	watched, done := whileRead(ended, o.readBy())
 	defer done()
 	if watching.changes() {
 		stop := p.follow(watched, watching, &opts, end)
@@ -329,6 +343,8 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 		o.env.run.notices.Warnf("%s", failures(stats))
 	}
 	switch _, signaled := stoppedBy(ctx); {
+	case stats.Uncommitted != nil && (err == nil || isClosed(err) || signaled):
+		return stats.Uncommitted
 	case isClosed(err):
 		return nil
 	case signaled && !o.promised:

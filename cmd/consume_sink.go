@@ -225,6 +225,7 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	}
 	buf, _ := w.s.buffers.Get().(*[]byte)
 	*buf = (*buf)[:0]
+	w.judging.stopWhen(c.Ended)
 	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
 	if len(c.Streams) > 1 {
 		p.block.ByStream = make([]int, len(c.Streams))

@@ -6,8 +6,8 @@ import "slices"
 // and nothing like them is meant.
 var plannedFlags = []string{
 	"validate", "avro-json",
-	"state", "order", "order-wait", "group-protocol",
-	"append", "overwrite", "rotate-size", "rotate-every", "to", "create", "registry-copy", "replay",
+	"state", "order", "order-wait",
+	"append", "overwrite", "rotate-size", "rotate-every", "registry-copy", "replay",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
 

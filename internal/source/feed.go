@@ -133,7 +133,12 @@ func (f *feed) Fetched(d fetch.Data) {
 	}
 	s.handing.Lock()
 	defer s.handing.Unlock()
+	if s.disowned.Load() || f.r.group != nil && d.From != s.read.Load() { // of the time before it was taken away and given back
+		d.Release()
+		return
+	}
 	s.fetched(d.TopicID)
+	s.cutOff(&d)
 	for _, c := range s.chunks(d, f.r.e.MaxBatch) {
 		if f.r.e.pipe.put(f.ctx, c) != nil {
 			d.Release()

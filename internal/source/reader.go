@@ -30,6 +30,7 @@ type reader struct {
 	running sync.WaitGroup // of the feeds and of attempts to connect anew
 	wake    chan struct{}  // capacity 1: something has changed
 
+	group    *grouping           // nil without a group
 	live     map[place]*delivery // what is under way, finished or failed
 	origins  map[place]origin    // of what could not be started at once
 	leaves   []*leaving
@@ -105,6 +106,7 @@ func (r *reader) run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	r.group.retire(all)
 	if errors.Is(err, errGone) {
 		err = nil
 	}
