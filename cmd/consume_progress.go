@@ -16,7 +16,7 @@ func (o *consumeOptions) showProgress(opts *source.Options) *progress {
 	env := o.env
 	env.run.metrics.Watch(func() source.Snapshot { return m.Snapshot(time.Now()) })
 	return startProgress(env.run.notices, opts.Monitor, progressOptions{
-		live:  env.StderrTerminal && !env.StdoutTerminal && env.Getenv("TERM") != "dumb",
+		live:  env.StderrTerminal && !o.seen() && env.Getenv("TERM") != "dumb",
 		off:   o.progress == "off",
 		limit: o.limit,
 		width: env.StderrWidth,
@@ -37,3 +37,6 @@ func (o *consumeOptions) serveMetrics(ctx context.Context) (stop func(), err err
 	o.env.run.notices.Notef("metrics at %s", metrics.URL(l))
 	return o.env.run.metrics.Serve(ctx, l), nil
 }
+
+// seen reports whether records go to a terminal.
+func (o *consumeOptions) seen() bool { return o.env.StdoutTerminal && o.readBy() != nil }
