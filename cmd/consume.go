@@ -50,6 +50,7 @@ type consumeFlags struct {
 	failures    int
 	maxBatch    string
 	progress    string
+	metrics     string
 	filter      filterFlags
 	text        textFlags
 	group       groupFlags
@@ -83,6 +84,7 @@ type consumeOptions struct {
 	maxBatch  int64
 	started   time.Time
 	progress  string
+	metrics   string     // where to listen for Prometheus; "" is nowhere
 	to        *toOptions // nil: stdout
 }
 
@@ -140,6 +142,7 @@ kept.`,
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
 		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
+		"metrics":        completeNothing,
 		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
 	})
 	return cmd
@@ -181,6 +184,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.IntVar(&f.failures, "max-refresh-failures", 0, "end the run when the metadata is bad `N` times in a row; 0 is never")
 	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
 	fs.StringVar(&f.progress, "progress", "auto", "progress and a summary on stderr: `auto`, json or off")
+	fs.StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics at `ADDR`, such as :9090, under /metrics")
 }
 
 func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []string) (*consumeOptions, error) {
@@ -189,7 +193,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 	}
 	o := &consumeOptions{
 		env: env, words: args, regex: f.regex, all: f.all, limit: f.num, failFast: f.failFast, wait: f.wait,
-		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress,
+		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress, metrics: f.metrics,
 	}
 	for _, step := range []func() error{
 		o.checkWords,
@@ -270,7 +274,14 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	if err != nil {
 		return err
 	}
-	watching := in.watch(ctx, o.env, watchOptions{refresh: o.changes.refresh, maxFailures: o.changes.failures})
+	unserve, err := o.serveMetrics(ctx)
+	if err != nil {
+		return err
+	}
+	defer unserve()
+	watching := in.watch(ctx, o.env, watchOptions{
+		refresh: o.changes.refresh, maxFailures: o.changes.failures, read: o.env.run.metrics.Refreshed,
+	})
 	view, err := watching.load(ctx)
 	if err != nil {
 		return o.ending(ctx, source.Stats{}, err)

@@ -293,10 +293,7 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		return p.err == nil
 	}
 	*p.buf = p.formats[stream].Append(*p.buf, r, key, value)
-	p.block.Written++
-	if p.block.ByStream != nil {
-		p.block.ByStream[stream]++
-	}
+	p.block.Count(stream, 1)
 	p.seen = r.Offset + 1
 	return true
 }

@@ -89,6 +89,7 @@ func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 	p := &toPreparation{preparation: w.preparation(c, limit), w: w, c: c}
 	defer w.s.buffers.Put(p.buf)
 	if rejected(p.judges) || len(c.Batches()) == 0 {
+		p.block.Filtered = c.Stored()
 		return p.block, nil
 	}
 	if err := p.resolve(); err != nil {
@@ -176,7 +177,9 @@ func (p *toPreparation) batches() error {
 				whole = whole && p.c.Whole(&h, i)
 			}
 			if whole && p.w.loader.Store(p.topics, &h, raw) {
-				p.block.Written += len(p.topics) * int(h.NumRecords)
+				for stream := range p.topics {
+					p.block.Count(stream, int(h.NumRecords))
+				}
 				p.seen = h.Next()
 				continue
 			}
@@ -208,6 +211,7 @@ func (p *toPreparation) take(r *record.Record, stream int) bool {
 		p.judged.begin(d.judged, r)
 	}
 	if !p.keeps(r, stream) {
+		p.block.Filtered++
 		p.seen = r.Offset + 1
 		return true
 	}
@@ -226,7 +230,7 @@ func (p *toPreparation) take(r *record.Record, stream int) bool {
 	if p.err = w.loader.Add(p.topics[stream], &out); p.err != nil {
 		return false
 	}
-	p.block.Written++
+	p.block.Count(stream, 1)
 	p.seen = r.Offset + 1
 	return true
 }

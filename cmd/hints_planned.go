@@ -7,7 +7,7 @@ import "slices"
 var plannedFlags = []string{
 	"validate", "avro-json",
 	"state", "order", "order-wait",
-	"append", "overwrite", "rotate-size", "rotate-every", "registry-copy", "replay", "metrics",
+	"append", "overwrite", "rotate-size", "rotate-every", "registry-copy", "replay",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
 

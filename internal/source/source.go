@@ -151,6 +151,15 @@ type Block struct {
 	Free     func() // gives Data back; may be nil
 }
 
+// Count counts n deliveries to a stream, by its index among the Chunk's, as
+// written.
+func (b *Block) Count(stream, n int) {
+	b.Written += n
+	if b.ByStream != nil {
+		b.ByStream[stream] += n
+	}
+}
+
 // Stats is what a run read and wrote.
 type Stats struct {
 	Records  int64 // deliveries written
