@@ -43,7 +43,8 @@ func (k *kit) profileOne(ctx context.Context, c contender, profiled string, stdo
 		return err
 	}
 	c.argv = append([]string{profiled, filepath.Join(dir, runMark+".prof")}, c.argv[1:]...)
-	for range k.o.runs {
+	runs := 4 * k.o.runs // a run is short: 45 samples in the fastest row
+	for range runs {
 		if _, _, err := k.once(ctx, c, false); err != nil {
 			return err
 		}
@@ -52,7 +53,7 @@ func (k *kit) profileOne(ctx context.Context, c contender, profiled string, stdo
 	if err != nil || len(profiles) == 0 {
 		return fmt.Errorf("no profiles (%w)", err)
 	}
-	fmt.Fprintf(stdout, "%d runs of %s, %s\n\n", k.o.runs, c.name, k.describe(c.work))
+	fmt.Fprintf(stdout, "%d runs of %s, %s\n\n", runs, c.name, k.describe(c.work))
 	for _, order := range []string{"-flat", "-cum"} {
 		args := append([]string{"tool", "pprof", "-top", order, "-nodecount", "40", profiled}, profiles...)
 		out, err := exec.CommandContext(ctx, "go", args...).Output()
