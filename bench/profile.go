@@ -52,7 +52,8 @@ func (k *kit) profileOne(ctx context.Context, c contender, profiled string, stdo
 	}
 	fmt.Fprintf(stdout, "%d runs of %s, %s\n\n", runs, c.name, k.describe(c.work))
 	for _, args := range [][]string{
-		{"-flat", filepath.Join(dir, "*.cpu")}, {"-cum", filepath.Join(dir, "*.cpu")},
+		{"-flat", filepath.Join(dir, "*.cpu")},
+		{"-cum", filepath.Join(dir, "*.cpu")},
 		{"-inuse_space", filepath.Join(dir, "*-1.heap")},
 	} {
 		if err := top(ctx, stdout, profiled, args[0], args[1]); err != nil {
