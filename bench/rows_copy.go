@@ -41,7 +41,7 @@ func (k *kit) copyRow() row {
 			{name: "rate, kcm --to : kcat | kcat -P", kind: rate, limit: 1.3},
 			{name: "CPU, kcm --to : kcat | kcat -P", kind: cpus, limit: 1.0 / 3},
 		},
-	}, k.work("some"), nil)
+	}, k.work("small-lz4"), nil)
 }
 
 func (k *kit) changedCopyRow() row {
