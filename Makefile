@@ -18,7 +18,7 @@ test: export GORACE = atexit_sleep_ms=10
 RACEFLAG := -race
 endif
 
-.PHONY: build demo test test-kafka soak fuzz lint release-check generate bench bench-follow tools clean help
+.PHONY: build demo test test-kafka soak fuzz lint release-check generate bench bench-follow bench-to tools clean help
 
 build: ## build bin/kcm
 	$(GO) build -trimpath -ldflags '-s -w' -o bin/kcm .
@@ -54,6 +54,9 @@ bench: build ## compare with kcat, the console consumer and a bare kgo loop; BEN
 
 bench-follow: build ## from an edit of the metadata to the first record of a cluster that it adds
 	$(GO) test -tags kafka -count 1 -timeout 30m -run '^TestEdit$$' -v ./bench -args -- -kcm $(abspath $(KCM)) $(BENCH)
+
+bench-to: build ## copying to another cluster, compared with two kcats in a pipe; BENCH='-records 3000000 -runs 5 -warmups 1'
+	$(GO) test -tags kafka -count 1 -timeout 60m -run '^TestCopy$$' -v ./bench -args -- -kcm $(abspath $(KCM)) $(BENCH)
 
 tools: $(GOLANGCI) $(GORELEASER) ## build the pinned tools, once, outside the checkout
 

@@ -32,22 +32,30 @@ func report(w io.Writer, o options, results []result) int {
 		o.records, o.batchBytes, o.partitions)
 	fmt.Fprintf(w, "%d runs of each after %d to warm up, taking turns; output to the null device. %s/%s, %d CPUs, %s. Tools: %s.\n\n",
 		o.runs, o.warmups, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), kcatVersion())
+	return writeBars(w, judge(table(w, o.records, results)))
+}
+
+// table writes what each contender took and returns the results by name.
+func table(w io.Writer, records int, results []result) map[string]result {
 	fmt.Fprintln(w, "| program | wall s, least / median / most | records/s | CPU s, least / median / most | peak MB |")
 	fmt.Fprintln(w, "|---|---|---|---|---|")
 	by := map[string]result{}
 	for _, r := range results {
 		by[r.name] = r
 		wall, cpu := r.wall(), r.cpu()
-		fmt.Fprintf(w, "| %s | %.2f / %.2f / %.2f | %.0f | %.2f / %.2f / %.2f | %.0f |\n", r.name,
-			wall.low, wall.mid, wall.high, float64(o.records)/wall.mid, cpu.low, cpu.mid, cpu.high, r.rss().high)
+		fmt.Fprintf(w, "| %s | %.2f / %.2f / %.2f | %.0f | %.2f / %.2f / %.2f | %.0f |\n", strings.ReplaceAll(r.name, "|", "\\|"),
+			wall.low, wall.mid, wall.high, float64(records)/wall.mid, cpu.low, cpu.mid, cpu.high, r.rss().high)
 	}
-	bars := judge(by)
+	return by
+}
+
+// writeBars writes which bars are kept and returns how many are not.
+func writeBars(w io.Writer, bars []bar) (missed int) {
 	if len(bars) == 0 {
 		return 0
 	}
 	fmt.Fprintln(w, "\n| bar, on medians | measured | wanted | |")
 	fmt.Fprintln(w, "|---|---|---|---|")
-	missed := 0
 	for _, b := range bars {
 		sign, word := "≥", "kept"
 		if b.most {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,12 @@ import (
 	"github.com/kcm-cli/kcm/internal/record"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(kafkatest.M(m)) }
+func TestMain(m *testing.M) {
+	if kafkatest.Wanted() {
+		os.Exit(kafkatest.M(m).Run()) // the shared brokers' clients live as long as the binary
+	}
+	goleak.VerifyTestMain(kafkatest.M(m))
+}
 
 const patience = 30 * time.Second
 
