@@ -51,6 +51,8 @@ type consumeFlags struct {
 	maxBatch    string
 	progress    string
 	filter      filterFlags
+	text        textFlags
+	group       groupFlags
 	to          toFlags
 }
 
@@ -75,10 +77,12 @@ type consumeOptions struct {
 	decode    codec.Choice
 	onDecode  string
 	filter    *filter.Filter // nil is none
+	group     groupOptions
 	onGap     source.GapPolicy
 	changes   changeOptions
 	maxBatch  int64
 	started   time.Time
+	progress  string
 	to        *toOptions // nil: stdout
 }
 
@@ -135,7 +139,8 @@ kept.`,
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
-		"progress": oneOfWords("auto", "json", "off"),
+		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
+		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
 	})
 	return cmd
 }
@@ -154,6 +159,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.Int64VarP(&f.num, "num", "n", noLimit, "stop after `N` records; -1 is no limit")
 	addBoundFlags(fs, &f.bounds)
 	f.filter.add(fs)
+	f.group.add(fs)
 	f.to.add(fs)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
@@ -165,6 +171,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.StringVar(&f.onDecode, "on-decode-error", "raw", "a record that cannot be decoded: `raw`, skip or fail")
 	fs.StringVar(&f.null, "null", "", "what stands for null in text, raw and templates: `TEXT`")
 	fs.StringVar(&f.delimiter, "delimiter", `\n`, "what ends a record in text, raw and templates: `TEXT`")
+	f.text.add(fs)
 	fs.StringVar(&f.onGap, "on-gap", "skip", "when the log's start has passed the position: `skip`, stop or fail")
 	fs.StringVar(&f.onRecreate, "on-recreate", "start", "when a topic was deleted and made again: read it from its `start`, stop or fail")
 	fs.StringVar(&f.onRemove, "on-remove", "drain", "what the metadata no longer has: `drain` reads it to its end, stop leaves it")
@@ -173,7 +180,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.DurationVar(&f.refresh, "refresh", metadata.DefaultRefresh, "how often metadata and topics are looked at without news: `TIME`")
 	fs.IntVar(&f.failures, "max-refresh-failures", 0, "end the run when the metadata is bad `N` times in a row; 0 is never")
 	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
-	fs.StringVar(&f.progress, "progress", "auto", "what is told on stderr: `auto`, json or off")
+	fs.StringVar(&f.progress, "progress", "auto", "progress and a summary on stderr: `auto`, json or off")
 }
 
 func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []string) (*consumeOptions, error) {
@@ -182,7 +189,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 	}
 	o := &consumeOptions{
 		env: env, words: args, regex: f.regex, all: f.all, limit: f.num, failFast: f.failFast, wait: f.wait,
-		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(),
+		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress,
 	}
 	for _, step := range []func() error{
 		o.checkWords,
@@ -191,6 +198,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return oneOf("--progress", f.progress, "auto", "json", "off") },
 		func() error { return o.setChanges(cmd, f) },
 		func() error { return o.setNarrow(f) },
+		func() error { return o.setGroup(cmd, f) },
 		func() error { return o.setBounds(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
@@ -246,6 +254,9 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	if given(env, cmd, "delimiter") != settings.Default {
 		opt.Delimiter = &f.delimiter
 	}
+	if err := f.text.set(&opt, env, cmd, name); err != nil {
+		return err
+	}
 	if o.format, err = output.NewFormat(name, opt); err != nil {
 		return err
 	}
@@ -287,7 +298,11 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		stop := p.follow(watched, watching, &opts, end)
 		defer stop()
 	}
+	shown := o.showProgress(&opts)
 	stats, err := source.Run(watched, opts)
+	if shown.stop(); !isClosed(err) {
+		defer shown.summary()
+	}
 	return o.ending(ctx, stats, err)
 }
 
@@ -317,6 +332,8 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 		o.env.run.notices.Warnf("%s", failures(stats))
 	}
 	switch _, signaled := stoppedBy(ctx); {
+	case stats.Uncommitted != nil && (err == nil || isClosed(err) || signaled):
+		return stats.Uncommitted
 	case isClosed(err):
 		return nil
 	case signaled && !o.promised:

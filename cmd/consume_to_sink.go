@@ -41,7 +41,9 @@ func (s *toSink) Worker() source.Worker {
 }
 
 // Write implements source.Sink; a Forwarder is given everything by Forward.
-func (s *toSink) Write([]source.Block) error { return errors.New("what goes to a cluster is forwarded") }
+func (s *toSink) Write([]source.Block) error {
+	return errors.New("what goes to a cluster is forwarded")
+}
 
 // Forward implements source.Forwarder.
 func (s *toSink) Forward(blocks []source.Block, done func(i int, b source.Block, err error)) {

@@ -5,8 +5,8 @@ import "slices"
 // plannedFlags are the flags that other versions have: their names are right,
 // and nothing like them is meant.
 var plannedFlags = []string{
-	"columns", "pretty", "validate", "avro-json",
-	"state", "order", "order-wait", "group-protocol",
+	"validate", "avro-json",
+	"state", "order", "order-wait",
 	"append", "overwrite", "rotate-size", "rotate-every", "registry-copy", "replay", "metrics",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
