@@ -18,6 +18,7 @@ type broker struct {
 	lane     chan *request
 	written  chan struct{} // capacity 1: a request has left, see send
 	throttle time.Time     // its quota holds back requests until then
+	slow     int           // how often it has answered after it was taken for silent
 	trouble  trouble
 }
 
@@ -220,6 +221,9 @@ func (r *request) leave(w *Writer, now time.Time, err error) {
 	}
 	switch {
 	case err == nil:
+		if b.trouble.told && now.Sub(r.sent) > w.cfg.timing.silent {
+			b.slow++ // it was not dead, and is not told so soon again
+		}
 		b.trouble.clear()
 		w.contact.clear()
 	case w.ctx.Err() == nil && r.ctx.Err() == nil:

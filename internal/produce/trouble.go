@@ -118,7 +118,7 @@ func (w *Writer) watchBroker(b *broker, now time.Time, due *deadline) {
 	if b.throttle.After(oldest) {
 		oldest = b.throttle
 	}
-	if at := oldest.Add(w.cfg.timing.silent); now.Before(at) {
+	if at := oldest.Add(w.cfg.timing.silent << min(b.slow, 3)); now.Before(at) {
 		due.by(at)
 		return
 	}

@@ -121,7 +121,7 @@ func (e *engine) write(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	if failed := e.pipe.finish(); failed != nil && (err == nil || endedWell(err)) {
+	if failed := e.pipe.finish(ctx); failed != nil && (err == nil || endedWell(err)) {
 		return failed
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
@@ -189,9 +189,9 @@ func (e *engine) end(err error) (Stats, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case errors.Is(err, errLimit):
+	case errors.Is(err, errLimit) && !e.pipe.short:
 		return e.stats, nil
-	case errors.Is(err, errFinished), errors.Is(err, errIdle):
+	case errors.Is(err, errFinished), errors.Is(err, errIdle), errors.Is(err, errLimit):
 		return e.stats, outcome(e.stats.Clusters)
 	default:
 		return e.stats, err

@@ -279,8 +279,8 @@ func (p *pipeline) through(j *job) {
 
 // finish keeps the positions of everything that has been written. It is called
 // when write has returned.
-func (p *pipeline) finish() error {
-	p.settleAll()
+func (p *pipeline) finish(ctx context.Context) error {
+	p.settleAll(ctx)
 	if p.ledger == nil {
 		return nil
 	}
