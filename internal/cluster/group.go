@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -39,6 +38,9 @@ type GroupInfo struct {
 	// ReliableCommits that they are of 4.3 or later, before which a member of that
 	// protocol can be refused a commit through no fault of its own.
 	AssignedByBrokers, ReliableCommits bool
+	// CommitsByID says that commits name topics by their ids, so that a broker
+	// refuses what is of a topic that was made again (4.2 and later).
+	CommitsByID bool
 }
 
 // GroupMember is one member of a group.
@@ -96,6 +98,7 @@ func (c *Cluster) describeGroup(ctx context.Context, cl *kgo.Client, name string
 			return GroupInfo{}, c.explainGroup(err, name)
 		}
 	}
+	info.CommitsByID = highest(kmsg.OffsetCommit) >= 10
 	info.AssignedByBrokers = highest(kmsg.ConsumerGroupHeartbeat) >= 1
 	// No request that groups use was changed in 4.3; this one was (KIP-1066).
 	info.ReliableCommits = info.AssignedByBrokers && highest(kmsg.DescribeLogDirs) >= 5
@@ -124,18 +127,12 @@ func (c *Cluster) ExplainGroup(err error, group string) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
-	if known := c.explainGroup(err, group); fault.KindOf(known) != fault.Failed {
+	known := c.explainGroup(err, group)
+	if errors.Is(err, kerr.GroupAuthorizationFailed) || kerr.IsRetriable(err) {
 		return known
 	}
-	return c.kind(fault.Failed, err, c.name, "group %s: %s", group, groupReason(err))
-}
-
-// groupReason is a broker's reason in a few words.
-func groupReason(err error) string {
-	if ke, ok := errors.AsType[*kerr.Error](err); ok {
-		return fmt.Sprintf("%s (%s)", lowerFirst(strings.TrimSuffix(ke.Description, ".")), ke.Message)
-	}
-	return err.Error()
+	text := strings.TrimPrefix(known.Error(), c.name+": ")
+	return c.kind(fault.KindOf(known), err, c.name, "group %s: %s", group, text).WithHint("%s", fault.HintOf(known))
 }
 
 func notThere(code int16) (err error, absent bool) {

@@ -31,11 +31,13 @@ type grouping struct {
 	failure error                                      // why there is and will be no membership
 	failed  error                                      // why the last commit failed, of a reader that has left early
 	told    string                                     // what is the matter, as it has been told
+	shared  bool                                       // it had members when it was joined
 	gave    bool                                       // partitions have been given once
 	idle    bool                                       // it has been told that others have all of them
 	slow    bool                                       // it has been told that joining takes its time
 	found   map[record.Split]bool                      // what there is to be given
 	parts   map[string]int                             // of topics
+	begun   bool                                       // of the reader's goroutine: reading has begun
 	asked   time.Time                                  // of the reader's goroutine: when the group was last asked whether it has settled
 }
 
@@ -102,13 +104,13 @@ func (g *grouping) enter(s *split) bool {
 // assigned implements memberHandler.
 func (g *grouping) assigned(parts []cluster.TopicPartition) {
 	g.mu.Lock()
-	first := !g.gave
+	alone := !g.gave && !g.shared
 	g.gave = g.gave || len(parts) > 0
 	g.changed, g.idle = true, g.idle && len(parts) == 0
 	g.mu.Unlock()
 	if len(parts) > 0 {
 		depth := 1
-		if !first {
+		if !alone {
 			depth = 0
 		}
 		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s gives this run %s", g.r.name, g.r.e.Group, g.partsText(parts)), Depth: depth})
@@ -228,6 +230,9 @@ func (g *grouping) least(p cluster.TopicPartition) (at committed, some bool) {
 // joins implements memberHandler.
 func (g *grouping) joins(info cluster.GroupInfo) {
 	where, group := g.r.name, g.r.e.Group
+	g.mu.Lock()
+	g.shared = len(info.Members) > 0
+	g.mu.Unlock()
 	switch n := len(info.Members); {
 	case n > 0:
 		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s has %s: %s", where, group, membersAre(n), membersText(info.Members))})

@@ -17,12 +17,6 @@ const (
 	GroupServer  GroupProtocol = "consumer" // by the brokers (KIP-848)
 )
 
-// joining is a way to join a group.
-type joining struct {
-	opts   []kgo.Opt
-	server bool // the brokers assign
-}
-
 // balancers are the assignors that this client has, by the names that members
 // know them by.
 func balancers() map[string]kgo.GroupBalancer {
@@ -34,10 +28,10 @@ func balancers() map[string]kgo.GroupBalancer {
 
 // choose says how to join a group without changing what it is. refused is why the
 // last way did not do; nil at first.
-func (m *member) choose(info cluster.GroupInfo, refused error) (joining, error) {
+func (m *member) choose(info cluster.GroupInfo, refused error) ([]kgo.Opt, error) {
 	where := m.cluster.Name()
-	no := func(format string, args ...any) (joining, error) {
-		return joining{}, fault.New(fault.Refused, "%s: group %s "+format, append([]any{where, m.group}, args...)...).On(where)
+	no := func(format string, args ...any) ([]kgo.Opt, error) {
+		return nil, fault.New(fault.Refused, "%s: group %s "+format, append([]any{where, m.group}, args...)...).On(where)
 	}
 	switch {
 	case info.Kind == cluster.ShareGroup, info.Kind == cluster.StreamsGroup:
@@ -49,17 +43,17 @@ func (m *member) choose(info cluster.GroupInfo, refused error) (joining, error) 
 	}
 	server := m.protocol == GroupServer || m.protocol == GroupAsIs && info.Kind == cluster.ConsumerGroup && info.ReliableCommits
 	if server && !info.AssignedByBrokers {
-		return joining{}, fault.New(fault.Failed, "%s: the brokers do not have the protocol of --group-protocol consumer", where).
+		return nil, fault.New(fault.Failed, "%s: the brokers do not have the protocol of --group-protocol consumer", where).
 			On(where).WithHint("Kafka 4.0 and later do; --group-protocol classic")
 	}
 	if server {
-		return joining{opts: []kgo.Opt{kgo.Balancers(serverAssignor(info)), kgo.ServerSideBalancer()}, server: true}, nil
+		return []kgo.Opt{kgo.Balancers(serverAssignor(info)), kgo.ServerSideBalancer()}, nil
 	}
 	if refused != nil && len(info.Members) == 0 && info.Kind != cluster.ConsumerGroup {
 		refused = nil // whoever was in the way has left
 	}
 	list, err := m.classic(info, refused)
-	return joining{opts: []kgo.Opt{kgo.Balancers(list...)}}, err
+	return []kgo.Opt{kgo.Balancers(list...)}, err
 }
 
 // serverAssignor votes for what the brokers use already.

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fault"
 )
 
 // keep notes up to where partitions have been written out. What is not this
@@ -18,19 +19,26 @@ func (m *member) keep(list map[cluster.TopicPartition]committed) {
 	m.mu.Lock()
 	for p, at := range list {
 		_, mine := m.owned[p]
+		done, some := m.done[p]
 		switch {
 		case !mine:
-		case m.done[p] == at:
+		case some && done.same(at):
 			delete(m.pending, p)
 		default:
 			m.pending[p] = at
 		}
 	}
-	some := len(m.pending) > 0
+	news := len(m.pending) > 0
 	m.mu.Unlock()
-	if some {
+	if news {
 		signal(m.news)
 	}
+}
+
+// same reports whether the group has nothing to gain from one in place of the
+// other.
+func (c committed) same(o committed) bool {
+	return c.offset == o.offset && (c.topicID == o.topicID || c.topicID == [16]byte{})
 }
 
 // found notes what the group has committed already.
@@ -39,13 +47,15 @@ func (m *member) found(p cluster.TopicPartition, at committed) {
 	defer m.mu.Unlock()
 	if m.owned[p] {
 		m.done[p] = at
+		delete(m.pending, p)
 	}
 }
 
 // commitLoop commits what there is to commit, at most once a second. What the
 // group refuses at the moment is tried again.
 func (m *member) commitLoop() {
-	failing := false
+	var failing time.Time // since when
+	told := false
 	for {
 		select {
 		case <-m.news:
@@ -59,15 +69,23 @@ func (m *member) commitLoop() {
 			switch {
 			case m.ctx.Err() != nil:
 				return
-			case err == nil && failing:
-				failing = false
-				m.h.trouble(nil, false)
-			case err != nil && !passing(err):
-				failing = true
-				m.h.trouble(m.cluster.ExplainGroup(err, m.group), false)
-			}
-			if err != nil {
+			case err == nil:
+				if told {
+					m.h.trouble(nil, false)
+				}
+				failing, told = time.Time{}, false
+			case failing.IsZero():
+				failing = time.Now()
+				fallthrough
+			default:
 				signal(m.news)
+				if errors.Is(err, kerr.GroupAuthorizationFailed) {
+					break // the next sign of life is refused too, and ends the membership
+				}
+				if !passing(err) || time.Since(failing) > commitPatience {
+					told = true
+					m.h.trouble(m.explainCommit(err), false)
+				}
 			}
 		}
 		select {
@@ -78,11 +96,22 @@ func (m *member) commitLoop() {
 	}
 }
 
+// commitPatience is for how long commits may fail in passing without a word.
+const commitPatience = 10 * time.Second
+
+// explainCommit is ExplainGroup for commits.
+func (m *member) explainCommit(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.New(fault.Unreachable, "%s: group %s: no commit has been accepted for %s", m.cluster.Name(), m.group, commitPatience).On(m.cluster.Name())
+	}
+	return m.cluster.ExplainGroup(err, m.group)
+}
+
 // passing reports whether a commit failed because the group is being rearranged:
 // what it was of is either kept, and committed then, or another's.
 func passing(err error) bool {
 	for _, code := range []error{
-		kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch,
+		errDoubtful, kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch,
 		context.DeadlineExceeded, // members of a group that agrees wait with their commits
 	} {
 		if errors.Is(err, code) {
@@ -114,8 +143,9 @@ func (m *member) commit(ctx context.Context, cl *kgo.Client, of []cluster.TopicP
 		offsets[p.Topic][p.Partition] = kgo.EpochOffset{Epoch: at.epoch, Offset: at.offset}
 	}
 	var sent *kmsg.OffsetCommitRequest
+	var doubtful bool
 	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
-		m.amend(req, batch)
+		doubtful = m.amend(req, batch)
 		sent = req
 		return nil
 	})
@@ -127,8 +157,15 @@ func (m *member) commit(ctx context.Context, cl *kgo.Client, of []cluster.TopicP
 	if err != nil {
 		return err
 	}
-	return m.acknowledge(sent, answer, batch)
+	if err := m.acknowledge(sent, answer, batch); err != nil || !doubtful {
+		return err
+	}
+	cl.ForceMetadataRefresh()
+	return errDoubtful
 }
+
+// errDoubtful says that a name may be another topic's by now.
+var errDoubtful = errors.New("its topic may have been made again")
 
 // batch returns what is pending of some partitions, or of all.
 func (m *member) batch(of []cluster.TopicPartition) map[cluster.TopicPartition]committed {
@@ -151,8 +188,10 @@ func (m *member) batch(of []cluster.TopicPartition) map[cluster.TopicPartition]c
 
 // amend makes a request one for exactly what is this member's now, under the ids
 // of the topics that were read. A client that waited for its group to agree may
-// send it late; and a name may be another topic's by now.
-func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPartition]committed) {
+// send it late; and a name may be another topic's by now. It reports whether
+// something was left out because of that, which only a broker that is told ids can
+// decide.
+func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPartition]committed) (doubtful bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	metadata := ""
@@ -162,8 +201,12 @@ func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPar
 		for _, p := range t.Partitions {
 			at := cluster.TopicPartition{Topic: t.Topic, Partition: p.Partition}
 			read := batch[at].topicID
-			if _, mine := m.owned[at]; !mine || read != [16]byte{} && t.TopicID != [16]byte{} && read != t.TopicID {
+			if _, mine := m.owned[at]; !mine {
 				delete(m.pending, at)
+				continue
+			}
+			if !m.byID && read != [16]byte{} && t.TopicID != [16]byte{} && read != t.TopicID {
+				doubtful = true
 				continue
 			}
 			if read != [16]byte{} {
@@ -177,6 +220,7 @@ func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPar
 		}
 	}
 	req.Topics = topics
+	return doubtful
 }
 
 // acknowledge notes what has been committed.
@@ -244,8 +288,13 @@ func (m *member) leave() error {
 func (m *member) finalCommit(cl *kgo.Client) error {
 	ctx, cancel := context.WithTimeout(m.ctx, commitLimit)
 	defer cancel()
-	for {
+	for doubts := 0; ; {
 		err := m.commit(ctx, cl, nil)
+		if errors.Is(err, errDoubtful) {
+			if doubts++; doubts > 3 {
+				return nil // it was another topic
+			}
+		}
 		if err == nil || !passing(err) {
 			return err
 		}

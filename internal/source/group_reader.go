@@ -344,6 +344,16 @@ func (g *grouping) retire(ctx context.Context) {
 	}
 }
 
+// refused reports whether there is no membership and will be none.
+func (g *grouping) refused() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failure != nil
+}
+
 // leaveEarly ends the membership of a reader that has nothing more to read, while
 // the run goes on: others may have its partitions.
 func (g *grouping) leaveEarly(ctx context.Context) {
@@ -359,6 +369,16 @@ func (g *grouping) leaveEarly(ctx context.Context) {
 	if ctx.Err() == nil {
 		g.failed = g.leave()
 	}
+}
+
+// firstShare reports whether deliveries are what this run begins with: it has
+// been told what it was given.
+func (g *grouping) firstShare(come []*delivery) bool {
+	if g == nil || g.begun || g.r.late || len(come) == 0 {
+		return false
+	}
+	g.begun = true
+	return true
 }
 
 // allSplits are the partitions that there are to be given.

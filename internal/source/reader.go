@@ -123,6 +123,9 @@ func (r *reader) run(ctx context.Context) {
 	if d, late := r.close(); late {
 		r.e.begin(all, r.name, d.cluster, d.wants)
 	}
+	if err != nil && r.group.refused() && !r.e.FailFast {
+		err = nil // no change of the metadata would help
+	}
 	r.e.retired(err)
 }
 
