@@ -51,6 +51,7 @@ type consumeFlags struct {
 	maxBatch    string
 	progress    string
 	filter      filterFlags
+	files       fileFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -77,6 +78,7 @@ type consumeOptions struct {
 	onGap     source.GapPolicy
 	changes   changeOptions
 	maxBatch  int64
+	files     fileOptions
 	started   time.Time
 }
 
@@ -115,6 +117,7 @@ kept.`,
   kcm consume orders -n 5 -f '%c %k\n'   five records, cluster and key
   kcm consume orders -G v:needle         those with needle in their value
   kcm consume orders -w '.value.id > 7'  those for which a jq expression holds
+  kcm consume orders -O '{topic}-{partition}.json.gz' --state s  files; run again to go on
   kcm consume -b localhost:9092 orders   a topic, without metadata`,
 		ValidArgsFunction: completeStreams(env),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -152,6 +155,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.Int64VarP(&f.num, "num", "n", noLimit, "stop after `N` records; -1 is no limit")
 	addBoundFlags(fs, &f.bounds)
 	f.filter.add(fs)
+	addFileFlags(fs, &f.files)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -188,6 +192,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return oneOf("--progress", f.progress, "auto", "json", "off") },
 		func() error { return o.setChanges(cmd, f) },
 		func() error { return o.setNarrow(f) },
+		func() error { return o.setFiles(cmd, f) },
 		func() error { return o.setBounds(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
@@ -230,12 +235,12 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	switch {
 	case f.json:
 		name = output.FormatJSON
-	case name == "" && env.StdoutTerminal:
+	case name == "" && env.StdoutTerminal && o.files.template == nil:
 		name = output.FormatText
 	case name == "":
 		name = output.FormatJSON
 	}
-	opt := output.Options{Color: useColor(env)}
+	opt := output.Options{Color: useColor(env) && (o.files.template == nil || env.run.globals.color == "always")}
 	if given(env, cmd, "null") != settings.Default {
 		opt.Null = &f.null
 	}
@@ -244,6 +249,9 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	}
 	if o.format, err = output.NewFormat(name, opt); err != nil {
 		return err
+	}
+	if opt.Delimiter == nil && !strings.ContainsAny(name, `%\`) {
+		o.files.lineEnd = "\n"
 	}
 	o.decode, err = codec.ParseChoice(f.decode)
 	return err
@@ -272,13 +280,18 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	o.tellAhead()
 	ended, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	watched, done := whileRead(ended, o.env.Stdout)
+	out := &outputs{o: o}
+	if err := out.open(&opts, p.sink, end); err != nil {
+		return err
+	}
+	watched, done := whileRead(ended, out.stdout())
 	defer done()
 	if watching.changes() {
 		stop := p.follow(watched, watching, &opts, end)
 		defer stop()
 	}
 	stats, err := source.Run(watched, opts)
+	err = out.finish(ctx, stats, err)
 	return o.ending(ctx, stats, err)
 }
 
@@ -307,10 +320,10 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 	if stats.Failed > 0 {
 		o.env.run.notices.Warnf("%s", failures(stats))
 	}
-	switch _, signaled := stoppedBy(ctx); {
+	switch {
 	case isClosed(err):
 		return nil
-	case signaled && !o.promised:
+	case o.stoppedAsItShould(ctx, err):
 		return o.enough(stats, stats.Stopped())
 	case err == nil:
 		o.tellEmpty(stats)
