@@ -55,6 +55,7 @@ type consumeFlags struct {
 	text        textFlags
 	group       groupFlags
 	to          toFlags
+	files       fileFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -82,6 +83,7 @@ type consumeOptions struct {
 	onGap     source.GapPolicy
 	changes   changeOptions
 	maxBatch  int64
+	files     fileOptions
 	started   time.Time
 	progress  string
 	metrics   string     // where to listen for Prometheus; "" is nowhere
@@ -123,6 +125,7 @@ kept.`,
   kcm consume orders -n 5 -f '%c %k\n'   five records, cluster and key
   kcm consume orders -G v:needle         those with needle in their value
   kcm consume orders -w '.value.id > 7'  those for which a jq expression holds
+  kcm consume orders -O '{topic}-{partition}.json.gz' --state s  files; run again to go on
   kcm consume -b localhost:9092 orders   a topic, without metadata`,
 		ValidArgsFunction: completeStreams(env),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -164,6 +167,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	f.filter.add(fs)
 	f.group.add(fs)
 	f.to.add(fs)
+	addFileFlags(fs, &f.files)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -203,6 +207,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return o.setChanges(cmd, f) },
 		func() error { return o.setNarrow(f) },
 		func() error { return o.setGroup(cmd, f) },
+		func() error { return o.setFiles(cmd, f) },
 		func() error { return o.setBounds(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
@@ -246,12 +251,13 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	switch {
 	case f.json:
 		name = output.FormatJSON
-	case name == "" && env.StdoutTerminal:
+	case name == "" && env.StdoutTerminal && o.files.template == nil:
 		name = output.FormatText
 	case name == "":
 		name = output.FormatJSON
 	}
-	opt := output.Options{Color: useColor(env) && f.to.to == ""}
+	color := useColor(env) && f.to.to == "" && (o.files.template == nil || env.run.globals.color == "always")
+	opt := output.Options{Color: color}
 	if given(env, cmd, "null") != settings.Default {
 		opt.Null = &f.null
 	}
@@ -263,6 +269,9 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	}
 	if o.format, err = output.NewFormat(name, opt); err != nil {
 		return err
+	}
+	if opt.Delimiter == nil && !strings.ContainsAny(name, `%\`) {
+		o.files.lineEnd = "\n"
 	}
 	o.decode, err = codec.ParseChoice(f.decode)
 	return err
@@ -303,7 +312,11 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	defer written()
 	ended, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	watched, done := whileRead(ended, o.readBy())
+	out := &outputs{o: o}
+	if err := out.open(&opts, p.sink, end); err != nil {
+		return err
+	}
+	watched, done := whileRead(ended, out.stdout())
 	defer done()
 	if watching.changes() {
 		stop := p.follow(watched, watching, &opts, end)
@@ -311,6 +324,7 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	}
 	shown := o.showProgress(&opts)
 	stats, err := source.Run(watched, opts)
+	err = out.finish(ctx, stats, err)
 	if shown.stop(); !isClosed(err) {
 		defer shown.summary()
 	}
@@ -347,7 +361,7 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 		return stats.Uncommitted
 	case isClosed(err):
 		return nil
-	case signaled && !o.promised:
+	case o.stoppedAsItShould(ctx, err):
 		return o.enough(stats, stats.Stopped())
 	case err == nil:
 		o.tellEmpty(stats)

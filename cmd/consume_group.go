@@ -54,6 +54,8 @@ func (o *consumeOptions) groupRivals(cmd *cobra.Command, f consumeFlags) error {
 	}
 
 	switch {
+	case f.files.state != "":
+		return fault.New(fault.Usage, "--state and -g exclude each other: positions are kept in the file or as the commits of the group")
 	case len(f.partitions) > 0:
 		return no("-p", "-o group:"+o.group.name+" begins at its commits without joining it")
 	case f.bounds.since != "":
@@ -74,7 +76,7 @@ func (o *consumeOptions) groupRivals(cmd *cobra.Command, f consumeFlags) error {
 }
 
 // stores reports whether positions outlive the run, so that stored is a place.
-func (o *consumeOptions) stores() bool { return o.group.name != "" }
+func (o *consumeOptions) stores() bool { return o.group.name != "" || o.files.state != "" }
 
 // options hands the group to the engine.
 func (g groupOptions) options(opts *source.Options) {

@@ -9,6 +9,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/filter"
 	"github.com/kcm-cli/kcm/internal/output"
+	"github.com/kcm-cli/kcm/internal/output/files"
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/source"
 )
@@ -115,7 +116,9 @@ func (s *consumeSink) choose(chosen codec.Choice) streamChoice {
 }
 
 // Worker implements source.Sink.
-func (s *consumeSink) Worker() source.Worker {
+func (s *consumeSink) Worker() source.Worker { return s.worker() }
+
+func (s *consumeSink) worker() *consumeWorker {
 	return &consumeWorker{s: s, left: s.limit, decoders: map[string]streamDecoders{}, judging: newJudging(s.filter)}
 }
 
@@ -159,7 +162,8 @@ type consumeWorker struct {
 	choices  *map[string]streamChoice  // that decoders are made of
 	decoders map[string]streamDecoders // by stream
 	judging  judging
-	left     int64 // records that may still be numbered; negative is no limit
+	left     int64          // records that may still be numbered; negative is no limit
+	divider  *files.Divider // between files; nil: everything goes to one place
 	// What decoding wants to use again, for the format and the filters.
 	shown, judged decoding
 }
@@ -190,6 +194,9 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 	}
 	if w.left >= 0 {
 		w.left -= int64(p.block.Written)
+	}
+	if w.divider != nil {
+		*p.buf, p.block.Load = w.divider.End(*p.buf)
 	}
 	p.block.Data = *p.buf
 	buf := p.buf
@@ -229,6 +236,9 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
 	if len(c.Streams) > 1 {
 		p.block.ByStream = make([]int, len(c.Streams))
+	}
+	if w.divider != nil {
+		w.divider.Begin(c.Streams, c.Split)
 	}
 	for _, stream := range c.Streams {
 		d := w.pairs(stream)
@@ -292,7 +302,11 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil
 	}
-	*p.buf = p.formats[stream].Append(*p.buf, r, key, value)
+	if w.divider == nil {
+		*p.buf = p.formats[stream].Append(*p.buf, r, key, value)
+	} else {
+		w.divider.Added(p.formats[stream].Append(w.divider.Buffer(stream, r.Timestamp), r, key, value))
+	}
 	p.block.Count(stream, 1)
 	p.seen = r.Offset + 1
 	return true

@@ -171,14 +171,23 @@ func (r *reader) ranges(s *split, w *wanted) ranges {
 		rg.command.Start = spec.Bound{Kind: spec.Start}
 	}
 	rg.command = rg.command.OrElse(spec.Range{Start: r.e.Start})
-	switch start := rg.command.Start; {
+	rg.command.Start = r.beginning(s, w, o, rg.command.Start)
+	return rg
+}
+
+// beginning is where a delivery begins that is to begin at start, unless it was
+// read before.
+func (r *reader) beginning(s *split, w *wanted, o origin, start spec.Bound) spec.Bound {
+	switch {
+	case start.Kind == spec.Stored && r.knowsOthers(w, s):
+		return spec.Bound{Kind: spec.Start}
 	case start.Kind != spec.End || start.N != 0:
 	case o == appeared || r.knowsOthers(w, s):
-		rg.command.Start = spec.Bound{Kind: spec.Start}
+		return spec.Bound{Kind: spec.Start}
 	case (r.lates || r.again || o != initial) && !r.e.Exit:
-		rg.command.Start = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
+		return spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
 	}
-	return rg
+	return start
 }
 
 func (s *split) place(w *wanted) place { return place{w.key(), s.Topic, s.Partition} }
