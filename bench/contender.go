@@ -30,6 +30,8 @@ const (
 	kcatJSON = "kcat -J"
 	console  = "console-consumer"
 	kgoLoop  = "kgo loop"
+	kcmOrder = "kcm -f raw --order timestamp"
+	kcmTimed = "kcm -J --order timestamp"
 )
 
 // contenders builds what has to be built and lists the programs that this
@@ -56,6 +58,10 @@ func contenders(ctx context.Context, o options, dir string, stderr io.Writer) ([
 		{name: kcatJSON, argv: append(slices.Clone(kcat), "-J")},
 		{name: console, argv: consoleConsumer(o)},
 	}
+	ordered := append(slices.Clone(consume), "--order", "timestamp")
+	all = append(all,
+		contender{name: kcmOrder, argv: append(slices.Clone(ordered), "-f", "raw")},
+		contender{name: kcmTimed, argv: append(slices.Clone(ordered), "-J")})
 	var able []contender
 	for _, c := range all {
 		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), c.name) {

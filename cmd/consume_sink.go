@@ -207,6 +207,7 @@ type preparation struct {
 	judged   *decoding            // what the filters see
 	limit    int
 	buf      *[]byte
+	cuts     bool // the block is to say where each record ends
 	block    source.Block
 	null     record.Value // stands for what is not decoded
 	seen     int64        // position behind the last record that was dealt with
@@ -221,7 +222,7 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	}
 	buf, _ := w.s.buffers.Get().(*[]byte)
 	*buf = (*buf)[:0]
-	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
+	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, cuts: c.Cuts(), block: source.Block{Next: c.Next()}, seen: c.First()}
 	for _, stream := range c.Streams {
 		d := w.pairs(stream)
 		p.formats = append(p.formats, w.s.format.ForSplit(stream, c.Split))
@@ -285,6 +286,9 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	}
 	*p.buf = p.formats[stream].Append(*p.buf, r, key, value)
 	p.block.Written++
+	if p.cuts {
+		p.block.Cuts = append(p.block.Cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(*p.buf)})
+	}
 	p.seen = r.Offset + 1
 	return true
 }

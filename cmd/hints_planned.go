@@ -6,7 +6,7 @@ import "slices"
 // and nothing like them is meant.
 var plannedFlags = []string{
 	"columns", "pretty", "validate", "avro-json",
-	"state", "order", "order-wait", "group-protocol",
+	"state", "group-protocol",
 	"append", "overwrite", "rotate-size", "rotate-every", "to", "create", "registry-copy", "replay", "metrics",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }

@@ -42,6 +42,9 @@ func (r *reader) start(ctx context.Context, fresh []*split) (missing []error, er
 	if err != nil {
 		return nil, err
 	}
+	if err := r.findTail(fresh, f); err != nil {
+		return nil, err
+	}
 	var lacks []lacking
 	var begun []*delivery
 	for _, s := range fresh {
@@ -243,6 +246,33 @@ func (r *reader) leftover(want, topic string, partition int32) leftover {
 // delivery resolves what one stream wants of a split; ahead says that its start
 // lies beyond the end of the log.
 func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool) {
+	sf := r.facts(s, f)
+	s.backlog, s.logStart = sf.End, sf.Start
+	rg := r.ranges(s, w)
+	b := rg.command.Resolve(sf)
+	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
+	d = &delivery{want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, until: min(b.Until, stop.Until), window: window(rg), ends: -1}
+	if r.e.Exit {
+		d.until = min(d.until, sf.End)
+	}
+	d.wish = d.until
+	d.how = startText(rg.command.Start, r.e.Started)
+	if back, err := r.comeback(s, w); back != nil || err != nil {
+		r.comeBack(s, d, back, err)
+		return d, false
+	}
+	if s.tailed {
+		d.from, d.how = min(s.tailFrom, d.until), "its last records"
+		return d, false
+	}
+	for _, n := range b.Notes {
+		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: r.depthOf(n)})
+	}
+	return d, b.Waits && d.from < d.until
+}
+
+// facts are what is known of one split, for resolving bounds.
+func (r *reader) facts(s *split, f facts) spec.Facts {
 	offsets := f.offsets[s.at()]
 	sf := spec.Facts{
 		Start: offsets[pointStart].Offset, End: offsets[pointEnd].Offset,
@@ -260,24 +290,7 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	if s.committed {
 		sf.End = offsets[pointStable].Offset
 	}
-	s.backlog, s.logStart = sf.End, sf.Start
-	rg := r.ranges(s, w)
-	b := rg.command.Resolve(sf)
-	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
-	d = &delivery{want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, until: min(b.Until, stop.Until), window: window(rg), ends: -1}
-	if r.e.Exit {
-		d.until = min(d.until, sf.End)
-	}
-	d.wish = d.until
-	d.how = startText(rg.command.Start, r.e.Started)
-	if back, err := r.comeback(s, w); back != nil || err != nil {
-		r.comeBack(s, d, back, err)
-		return d, false
-	}
-	for _, n := range b.Notes {
-		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: r.depthOf(n)})
-	}
-	return d, b.Waits && d.from < d.until
+	return sf
 }
 
 // comeBack begins a delivery where it was left, sf being the facts of now.

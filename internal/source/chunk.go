@@ -27,6 +27,7 @@ type Chunk struct {
 	maxBatch int64
 	decoder  *batch.Decoder // of the goroutine that prepares it
 	release  func()
+	cuts     bool // the block is to have Cuts
 }
 
 // First is the position before the chunk: no wanted record lies below it.
@@ -61,6 +62,9 @@ func (c *Chunk) epochBefore(next int64) int32 {
 	}
 	return epoch
 }
+
+// Cuts reports whether the block must have Cuts.
+func (c *Chunk) Cuts() bool { return c.cuts }
 
 // size is how many bytes were fetched for the chunk.
 func (c *Chunk) size() (n int) {

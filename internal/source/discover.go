@@ -61,6 +61,10 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 		r.giveUp(l.missing)
 		l.missing = nil
 	}
+	if l.err == nil || !r.e.Bounded {
+		r.e.tail.giveUp(r) // what is found from now on comes too late
+	}
+	r.e.pipe.merge.await(r, l.err != nil || r.e.Bounded && l.searching())
 	changed := r.settle(ctx)
 	changed = r.adopt(ctx) || changed
 	switch {
