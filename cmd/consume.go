@@ -284,6 +284,7 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		stop := p.follow(watched, watching, &opts, end)
 		defer stop()
 	}
+	defer o.sparing()()
 	stats, err := source.Run(watched, opts)
 	return o.ending(ctx, stats, err)
 }

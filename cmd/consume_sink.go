@@ -24,7 +24,7 @@ type consumeSink struct {
 	// decodesKey and decodesValue say what is decoded at all.
 	decodesKey, decodesValue bool
 	limit                    int64     // for formats that number records; negative is none
-	buffers                  sync.Pool // *[]byte
+	buffers                  buffers
 	gather                   []byte
 
 	filter      *filter.Filter // nil is none
@@ -37,9 +37,6 @@ type streamChoice struct {
 	shown  codec.Choice // for the format
 	judged codec.Choice // for the filters, which see records as the format json has them
 }
-
-// maxKeptBuffer is the size up to which an output buffer is used again.
-const maxKeptBuffer = 8 << 20
 
 func newConsumeSink(o *consumeOptions) *consumeSink {
 	s := &consumeSink{
@@ -54,7 +51,6 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 	// What is not shown is decoded as well where it decides about the record.
 	s.decodesKey = s.needs.Key || o.onDecode != "raw"
 	s.decodesValue = s.needs.Value || o.onDecode != "raw"
-	s.buffers.New = func() any { return new([]byte) }
 	if s.needs.Sequence {
 		s.limit = o.limit
 	}
@@ -141,6 +137,9 @@ func (s *consumeSink) Write(blocks []source.Block) error {
 	return s.flush()
 }
 
+// Joins implements source.Joiner.
+func (s *consumeSink) Joins() bool { return true }
+
 func (s *consumeSink) flush() error {
 	if len(s.gather) == 0 {
 		return nil
@@ -174,7 +173,7 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 	}
 	p := w.preparation(c, limit)
 	if rejected(p.judges) {
-		w.s.buffers.Put(p.buf)
+		w.s.buffers.put(p.buf)
 		return p.block, nil
 	}
 	err := c.Records(p.take)
@@ -187,13 +186,10 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 	if w.left >= 0 {
 		w.left -= int64(p.block.Written)
 	}
-	p.block.Data = *p.buf
+	p.block.Data, p.block.Cuts = p.buf.data, p.buf.cuts
 	buf := p.buf
-	p.block.Free = func() {
-		if cap(*buf) <= maxKeptBuffer {
-			w.s.buffers.Put(buf)
-		}
-	}
+	w.s.buffers.filled(buf)
+	p.block.Free = func() { w.s.buffers.put(buf) }
 	return p.block, err
 }
 
@@ -206,7 +202,7 @@ type preparation struct {
 	judges   []*filter.Judge      // by stream; nil keeps everything
 	judged   *decoding            // what the filters see
 	limit    int
-	buf      *[]byte
+	buf      *buffer
 	cuts     bool // the block is to say where each record ends
 	block    source.Block
 	null     record.Value // stands for what is not decoded
@@ -220,8 +216,7 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 		w.choices = now
 		clear(w.decoders)
 	}
-	buf, _ := w.s.buffers.Get().(*[]byte)
-	*buf = (*buf)[:0]
+	buf := w.s.buffers.get()
 	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, cuts: c.Cuts(), block: source.Block{Next: c.Next()}, seen: c.First()}
 	for _, stream := range c.Streams {
 		d := w.pairs(stream)
@@ -284,10 +279,10 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil
 	}
-	*p.buf = p.formats[stream].Append(*p.buf, r, key, value)
+	p.buf.data = p.formats[stream].Append(p.buf.data, r, key, value)
 	p.block.Written++
 	if p.cuts {
-		p.block.Cuts = append(p.block.Cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(*p.buf)})
+		p.buf.cuts = append(p.buf.cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(p.buf.data)})
 	}
 	p.seen = r.Offset + 1
 	return true

@@ -27,7 +27,8 @@ type Chunk struct {
 	maxBatch int64
 	decoder  *batch.Decoder // of the goroutine that prepares it
 	release  func()
-	cuts     bool // the block is to have Cuts
+	cuts     bool   // the block is to have Cuts
+	copied   []byte // what batches lie in, of a merger
 }
 
 // First is the position before the chunk: no wanted record lies below it.

@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/batch"
@@ -44,6 +45,13 @@ type Cut struct {
 	End    int   // of the delivery in Data
 }
 
+// Joiner is a Sink that does not ask which split something is of: deliveries that
+// are put in order come to it joined, in Blocks with nothing but Data.
+type Joiner interface {
+	Sink
+	Joins() bool
+}
+
 // Cutter is the Load of a Block whose deliveries can be written one by one.
 type Cutter interface {
 	// Cut returns the load of some deliveries, and its part of Size.
@@ -53,9 +61,13 @@ type Cutter interface {
 // leastShare is what a split may hold at least before it is paused.
 const leastShare = 64 << 10
 
+// mostPiece is the most of a split that is prepared at once, unless a batch is
+// larger.
+const mostPiece = 64 << 10
+
 // share is how many bytes of batches each split may hold. The caller holds mu.
 func (m *merger) share() int64 {
-	return max(m.memory/int64(max(len(m.lanes), 1)), leastShare)
+	return max(m.memory/2/int64(max(len(m.lanes), 1)), leastShare)
 }
 
 // pieceBytes is the size at which answers are cut for merging: of every split at
@@ -63,7 +75,7 @@ func (m *merger) share() int64 {
 func (m *merger) pieceBytes() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return int(min(max(m.share()/4, 16<<10), chunkBytes))
+	return int(min(max(m.share()/4, 16<<10), mostPiece))
 }
 
 // most is how much a lane may hold: its share, and two batches so that one can
@@ -129,9 +141,9 @@ func (l *lane) hold(on bool) {
 
 // detach copies the batches of chunks out of the answers that they came with,
 // which may be much larger: what waits to be merged may wait for long.
-func detach(chunks []*Chunk) {
+func (m *merger) detach(chunks []*Chunk) {
 	for _, c := range chunks {
-		all := make([]byte, 0, c.size())
+		all := m.copies.get(c.size())
 		list := make([]batch.Raw, len(c.batches))
 		for i, raw := range c.batches {
 			from := len(all)
@@ -139,6 +151,36 @@ func detach(chunks []*Chunk) {
 			list[i] = batch.Raw(all[from:len(all):len(all)])
 		}
 		c.batches, c.release = list, nil
+		c.copied = all
+	}
+}
+
+// copies keeps buffers of batches for use again.
+type copies struct {
+	mu   sync.Mutex
+	free [][]byte
+}
+
+// mostCopies is how many are kept.
+const mostCopies = 64
+
+func (c *copies) get(size int) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := len(c.free) - 1; i >= 0; i-- {
+		if b := c.free[i]; cap(b) >= size {
+			c.free = slices.Delete(c.free, i, i+1)
+			return b[:0]
+		}
+	}
+	return make([]byte, 0, size)
+}
+
+func (c *copies) put(b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.free) < mostCopies && cap(b) > 0 && cap(b) <= 2*chunkBytes {
+		c.free = append(c.free, b)
 	}
 }
 

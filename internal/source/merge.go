@@ -14,7 +14,7 @@ const least = math.MinInt64
 // preparedAhead is how many bytes may lie ready behind the deliveries that are
 // being merged. The next piece of a split that has none ready always may be
 // prepared, so there is no deadlock.
-const preparedAhead = 8 << 20
+const preparedAhead = 4 << 20
 
 // merger is the middle of a pipeline that puts deliveries in order: a lane for
 // each split in place of one queue, and a writer that takes the least of all
@@ -39,13 +39,17 @@ type merger struct {
 	unsorted bool
 	born     int64
 	count    int64
+	copies   copies
 	ahead    int // bytes that are ready and not being merged
 	stopped  bool
 
 	// Of the writer.
 	heap   heads
+	joins  bool   // what is merged is joined
+	joined []byte // what is to be written, if so
+	parts  int    // of joined
 	out    []Block
-	bytes  int // of out
+	bytes  int // of out and joined
 	read   int // that was fetched for done
 	done   []*job
 	high   int64 // the highest time that was written
@@ -62,6 +66,9 @@ func newMerger(o Options, p *pipeline) *merger {
 	m := &merger{
 		p: p, byTime: o.Order == OrderTimestamp, wait: o.OrderWait, bounded: o.Bounded, exit: o.Exit, memory: o.Memory,
 		wake: make(chan struct{}, 1), of: map[*split]*lane{}, missing: map[*reader]time.Time{}, high: least,
+	}
+	if j, ok := o.Sink.(Joiner); ok {
+		m.joins = j.Joins()
 	}
 	m.free.L, m.left.L = &m.mu, &m.mu
 	return m

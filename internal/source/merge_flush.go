@@ -2,13 +2,15 @@ package source
 
 // flush writes what has been merged, and moves the positions of its splits.
 func (m *merger) flush() error {
+	if len(m.joined) > 0 {
+		m.out = append(m.out, Block{Data: m.joined})
+	}
 	if len(m.out) > 0 {
 		if err := m.p.sink.Write(m.out); err != nil {
 			return err
 		}
 	}
-	p, bytes, wrote := m.p, m.bytes, len(m.out) > 0
-	moved := wrote
+	p, bytes, moved := m.p, m.bytes, m.parts > 0
 	for _, j := range m.done {
 		moved = moved || j.chunk.split.next < j.chunk.split.backlog
 	}
@@ -30,7 +32,8 @@ func (m *merger) flush() error {
 	m.release()
 	clear(m.out)
 	clear(m.done)
-	m.out, m.done, m.bytes, m.read = m.out[:0], m.done[:0], 0, 0
+	m.out, m.done, m.joined = m.out[:0], m.done[:0], m.joined[:0]
+	m.bytes, m.read, m.parts = 0, 0, 0
 	select {
 	case done := <-p.asked:
 		done <- p.now()
@@ -75,6 +78,9 @@ func (m *merger) release() {
 				l.hold(false)
 			}
 		}
+	}
+	for _, j := range m.done {
+		m.copies.put(j.chunk.copied)
 	}
 	for _, l := range m.lanes {
 		l.dirty = false

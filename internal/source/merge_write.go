@@ -45,11 +45,11 @@ const mostParts = 1 << 14
 
 // enough reports whether it is time to write.
 func (m *merger) enough() bool {
-	return m.bytes >= pendingBytes || m.read >= pendingBytes || len(m.out) >= mostParts
+	return m.bytes >= pendingBytes || m.read >= pendingBytes || m.parts >= mostParts
 }
 
 // pending reports whether there is something to flush.
-func (m *merger) pending() bool { return len(m.out) > 0 || len(m.done) > 0 }
+func (m *merger) pending() bool { return m.parts > 0 || len(m.done) > 0 }
 
 // sleep waits until something changes or it is time to go on without somebody.
 func (m *merger) sleep(ctx context.Context, until time.Time) error {
@@ -361,12 +361,18 @@ func (m *merger) emit(l *lane, end int) {
 	}
 	b := &l.cur.block
 	from, to := b.start(l.at), b.Cuts[end-1].End
-	part := Block{Split: l.split.Split, Data: b.Data[from:to:to], Written: end - l.at}
-	if c, ok := b.Load.(Cutter); ok {
-		part.Load, part.Size = c.Cut(l.at, end)
+	m.parts++
+	if m.joins {
+		m.joined = append(m.joined, b.Data[from:to]...)
+		m.bytes = len(m.joined)
+	} else {
+		part := Block{Split: l.split.Split, Data: b.Data[from:to:to], Written: end - l.at}
+		if c, ok := b.Load.(Cutter); ok {
+			part.Load, part.Size = c.Cut(l.at, end)
+		}
+		m.out = append(m.out, part)
+		m.bytes += part.bytes()
 	}
-	m.out = append(m.out, part)
-	m.bytes += part.bytes()
 	if m.p.limit > 0 {
 		m.p.limit -= int64(end - l.at)
 	}

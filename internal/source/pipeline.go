@@ -111,7 +111,7 @@ func (p *pipeline) cut(s *split, d fetch.Data) []*Chunk {
 		return s.chunks(d, chunkBytes)
 	}
 	chunks := s.chunks(d, p.merge.pieceBytes())
-	detach(chunks)
+	p.merge.detach(chunks)
 	d.Release()
 	return chunks
 }
