@@ -43,7 +43,8 @@ func (f *consumeFlags) tailRivals(add func(both bool, a, b rival)) {
 
 // setOrder decides in which order records are written. It is called when the
 // format is known.
-func (o *consumeOptions) setOrder(cmd *cobra.Command, f orderFlags) error {
+func (o *consumeOptions) setOrder(cmd *cobra.Command, all consumeFlags) error {
+	f := all.order
 	if err := oneOf(placeOf(o.env, cmd, "order"), f.by, string(source.OrderNone), string(source.OrderTimestamp)); err != nil {
 		return err
 	}
@@ -55,6 +56,8 @@ func (o *consumeOptions) setOrder(cmd *cobra.Command, f orderFlags) error {
 		return fault.New(fault.Usage, "%s %s is not allowed: a time is not negative", placeOf(o.env, cmd, "order-wait"), f.wait)
 	case !ordered && given(o.env, cmd, "order-wait") == settings.CommandLine:
 		return fault.New(fault.Usage, "--order-wait is for --order timestamp")
+	case ordered && all.to.to != "":
+		return fault.New(fault.Usage, "--to keeps the order of each partition, --order timestamp is for what is printed")
 	case numbered && ordered:
 		return fault.New(fault.Usage, "%%i numbers records as they come, --order timestamp writes them in another order").
 			WithHint("kcm consume … --order timestamp | nl")

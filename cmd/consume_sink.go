@@ -23,7 +23,7 @@ type consumeSink struct {
 	onDecode string
 	// decodesKey and decodesValue say what is decoded at all.
 	decodesKey, decodesValue bool
-	limit                    int64     // for formats that number records; negative is none
+	limit                    int64 // for formats that number records; negative is none
 	buffers                  buffers
 	gather                   []byte
 
@@ -140,6 +140,9 @@ func (s *consumeSink) Write(blocks []source.Block) error {
 // Joins implements source.Joiner.
 func (s *consumeSink) Joins() bool { return true }
 
+// Taken implements source.Taker.
+func (s *consumeSink) Taken(end bool) int64 { return s.out.Taken(end) }
+
 func (s *consumeSink) flush() error {
 	if len(s.gather) == 0 {
 		return nil
@@ -173,6 +176,7 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 	}
 	p := w.preparation(c, limit)
 	if rejected(p.judges) {
+		p.block.Filtered = c.Stored()
 		w.s.buffers.put(p.buf)
 		return p.block, nil
 	}
@@ -217,7 +221,11 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 		clear(w.decoders)
 	}
 	buf := w.s.buffers.get()
+	w.judging.stopWhen(c.Ended)
 	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, cuts: c.Cuts(), block: source.Block{Next: c.Next()}, seen: c.First()}
+	if len(c.Streams) > 1 {
+		p.block.ByStream = make([]int, len(c.Streams))
+	}
 	for _, stream := range c.Streams {
 		d := w.pairs(stream)
 		p.formats = append(p.formats, w.s.format.ForSplit(stream, c.Split))
@@ -266,6 +274,7 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		p.judged.begin(d.judged, r)
 	}
 	if !p.keeps(r, stream) {
+		p.block.Filtered++
 		p.seen = r.Offset + 1
 		return true
 	}
@@ -282,7 +291,10 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	p.buf.data = p.formats[stream].Append(p.buf.data, r, key, value)
 	p.block.Written++
 	if p.cuts {
-		p.buf.cuts = append(p.buf.cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(p.buf.data)})
+		p.buf.cuts = append(p.buf.cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(p.buf.data), Stream: stream})
+	}
+	if p.block.ByStream != nil {
+		p.block.ByStream[stream]++
 	}
 	p.seen = r.Offset + 1
 	return true

@@ -44,8 +44,9 @@ type Syncer interface{ Sync() error }
 // pipe. Positions follow what has been taken.
 type Taker interface {
 	// Taken is how many bytes of all writes have been taken, those of a Write that
-	// failed too. It may be called from any goroutine, and beside Write.
-	Taken() int64
+	// failed too. At the end of a run what waits for a reader that is still there
+	// counts as taken. It may be called from any goroutine, and beside Write.
+	Taken(end bool) int64
 }
 
 // When positions are kept.

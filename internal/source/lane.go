@@ -43,6 +43,7 @@ type Cut struct {
 	Time   int64 // the record's timestamp
 	Offset int64 // of the record
 	End    int   // of the delivery in Data
+	Stream int   // that it is for: an index in the Chunk's Streams
 }
 
 // Joiner is a Sink that does not ask which split something is of: deliveries that
@@ -68,6 +69,16 @@ const mostPiece = 64 << 10
 // share is how many bytes of batches each split may hold. The caller holds mu.
 func (m *merger) share() int64 {
 	return max(m.memory/2/int64(max(len(m.lanes), 1)), leastShare)
+}
+
+// attend tells the merger whether the reader may still find something that belongs
+// before what is there, and that what it finds from now on comes too late to be
+// among the last records.
+func (r *reader) attend(l *looks) {
+	if l.err == nil || !r.e.Bounded {
+		r.e.tail.giveUp(r)
+	}
+	r.e.pipe.merge.await(r, l.err != nil || r.e.Bounded && l.searching() || r.group.joining())
 }
 
 // pieceBytes is the size at which answers are cut for merging: of every split at
@@ -113,7 +124,7 @@ func (m *merger) put(c *Chunk) {
 	defer m.mu.Unlock()
 	l := m.lane(c.split)
 	m.count++
-	l.jobs = append(l.jobs, &job{number: m.count, chunk: c, came: time.Now()})
+	l.jobs = append(l.jobs, &job{number: m.count, chunk: c, came: time.Now(), first: c.first})
 	size := int64(c.size())
 	l.raw += size
 	l.largest = max(l.largest, size)

@@ -4,7 +4,7 @@ import "sync"
 
 // ledger knows how far each place has been written out and taken.
 type ledger struct {
-	taken func() int64 // bytes that have been taken of what was written; nil: all
+	taken func(end bool) int64 // bytes that have been taken of what was written; nil: all
 
 	mu       sync.Mutex
 	accounts map[Place]*account
@@ -45,6 +45,9 @@ func (l *ledger) open(s *split, epoch int32) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if s.disowned.Load() {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	topicID := s.topicID
@@ -165,16 +168,16 @@ func (l *ledger) news() bool {
 func (l *ledger) collect() []Mark {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sift()
+	l.sift(false)
 	return l.marks()
 }
 
 // sift settles what has been taken, and returns up to which byte that is.
-func (l *ledger) sift() (taken int64) {
+func (l *ledger) sift(end bool) (taken int64) {
 	if l.taken == nil {
 		return l.wrote
 	}
-	taken = l.taken()
+	taken = l.taken(end)
 	n := 0
 	for n < len(l.pending) && l.pending[n].end <= taken {
 		l.settle(l.pending[n])
@@ -201,7 +204,7 @@ func (l *ledger) marks() []Mark {
 func (l *ledger) last(prepare func(c *Chunk, limit int) (Block, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	taken := l.sift()
+	taken := l.sift(true)
 	if len(l.pending) == 0 || l.pending[0].chunk == nil || prepare == nil {
 		return
 	}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -139,14 +140,19 @@ func (m *merger) leave(ctx context.Context, r *reader) {
 // prepare is one worker's loop.
 func (m *merger) prepare(ctx context.Context) {
 	w := m.p.preparer()
-	defer context.AfterFunc(ctx, m.stop)()
+	defer context.AfterFunc(ctx, func() {
+		m.p.end()
+		m.stop()
+	})()
 	for {
 		l, j := m.take()
 		if j == nil {
 			return
 		}
 		j.chunk.cuts = true
-		j.block, j.err = w.prepare(j.chunk, -1)
+		if j.block, j.err = w.prepare(j.chunk, -1); errors.Is(j.err, errEnded) {
+			return
+		}
 		m.prepared(l, j)
 	}
 }

@@ -45,25 +45,40 @@ func (m *merger) flush() error {
 // through moves a split's position behind those deliveries of a job that have
 // been written.
 func (m *merger) through(entries []entry, j *job, to int, next int64) []entry {
-	b := Block{Written: to - j.through, Next: next}
-	if b.Written > 0 {
-		b.Data = j.block.Data[j.block.start(j.through):j.block.Cuts[to-1].End]
-		if c, ok := j.block.Load.(Cutter); ok {
-			_, b.Size = c.Cut(j.through, to)
-		}
-	}
+	b, c, s := j.part(j.through, to), *j.chunk, j.chunk.split
+	b.Next, c.first = next, j.first
 	var err error
 	if to == len(j.block.Cuts) { // the job is done
-		b.Dropped, b.Undone, b.Failed, b.Failure = j.block.Dropped, j.block.Undone, j.block.Failed, j.block.Failure
+		whole := &j.block
+		b.Filtered, b.Dropped, b.Undone, b.Failed, b.Failure = whole.Filtered, whole.Dropped, whole.Undone, whole.Failed, whole.Failure
 		err = j.err
 	}
-	j.through = to
-	s := j.chunk.split
-	m.p.written(j.chunk, b, err)
+	j.through, j.first = to, max(c.first, next)
+	m.p.written(&c, b, err)
 	s.mu.Lock()
 	at := s.next
 	s.mu.Unlock()
-	return append(entries, entry{split: s, next: at, epoch: j.chunk.epochBefore(at)})
+	return append(entries, entry{split: s, next: at, epoch: c.epochBefore(at)})
+}
+
+// part is a block of some deliveries.
+func (j *job) part(from, to int) Block {
+	b := Block{Written: to - from}
+	if b.Written == 0 {
+		return b
+	}
+	cuts := j.block.Cuts
+	b.Data = j.block.Data[j.block.start(from):cuts[to-1].End]
+	if c, ok := j.block.Load.(Cutter); ok {
+		_, b.Size = c.Cut(from, to)
+	}
+	if n := len(j.block.ByStream); n > 0 {
+		b.ByStream = make([]int, n)
+		for _, c := range cuts[from:to] {
+			b.ByStream[c.Stream]++
+		}
+	}
+	return b
 }
 
 // release lets go of what the jobs that are done held, and has their splits read
@@ -92,11 +107,11 @@ func (m *merger) release() {
 func (m *merger) account() {
 	for _, h := range m.heap {
 		j := h.lane.cur
-		if b := &j.block; b.Dropped+b.Undone+b.Failed == 0 || h.lane.at == 0 {
+		if b := &j.block; b.Filtered+b.Dropped+b.Undone+b.Failed == 0 || h.lane.at == 0 {
 			continue
 		}
 		b, _ := m.p.spare.prepare(j.chunk, h.lane.at)
-		m.p.written(j.chunk, Block{Dropped: b.Dropped, Undone: b.Undone, Failed: b.Failed, Failure: b.Failure, Next: j.block.Cuts[h.lane.at].Offset}, nil)
+		m.p.written(j.chunk, Block{Filtered: b.Filtered, Dropped: b.Dropped, Undone: b.Undone, Failed: b.Failed, Failure: b.Failure, Next: j.block.Cuts[h.lane.at].Offset}, nil)
 		free(b)
 	}
 }

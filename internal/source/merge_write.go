@@ -2,7 +2,9 @@ package source
 
 import (
 	"context"
+	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -15,6 +17,9 @@ func (m *merger) write(ctx context.Context) error {
 			return err
 		}
 		w, err := m.look()
+		if errors.Is(err, errEnded) {
+			return ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
@@ -130,7 +135,10 @@ func (m *merger) survey() (w waits, ready []*lane) {
 	for _, l := range m.lanes {
 		l.full = l.raw >= m.most(l)
 		if l.cur != nil {
-			continue
+			if !l.split.disowned.Load() {
+				continue
+			}
+			m.disown(l)
 		}
 		l.busy = false
 		switch {
@@ -143,7 +151,7 @@ func (m *merger) survey() (w waits, ready []*lane) {
 			ready = append(ready, l)
 		case len(l.jobs) > 0:
 			w.work = true
-		case l.closed || l.split.stopped || l.split.over():
+		case l.finished():
 			if !l.dirty {
 				gone = append(gone, l)
 			}
@@ -157,6 +165,31 @@ func (m *merger) survey() (w waits, ready []*lane) {
 	}
 	m.free.Broadcast()
 	return w, ready
+}
+
+// finished reports whether nothing more comes of a lane behind its jobs.
+func (l *lane) finished() bool {
+	s := l.split
+	return l.closed || s.stopped || s.disowned.Load() || s.over()
+}
+
+// disown drops what a group has taken away, behind what has been merged of it.
+func (m *merger) disown(l *lane) {
+	j := l.cur
+	if q := l.split.quota; q != nil {
+		q.left.Add(int64(len(j.block.Cuts) - l.at))
+	}
+	next := int64(-1)
+	if l.at > j.through {
+		next = j.block.Cuts[l.at].Offset
+	}
+	b := &j.block
+	j.err, j.full, b.Next, b.Cuts = nil, false, next, b.Cuts[:l.at]
+	b.Filtered, b.Dropped, b.Undone, b.Failed = 0, 0, 0, 0
+	m.heap = slices.DeleteFunc(m.heap, func(h headed) bool { return h.lane == l })
+	m.heap.order()
+	l.dirty = true
+	m.end(l)
 }
 
 // lacks notes that a lane has nothing.
@@ -197,7 +230,9 @@ func (m *merger) lackReaders(w *waits) {
 // adopt begins to merge the job that a lane has got.
 func (m *merger) adopt(l *lane) error {
 	j := l.cur
-	m.trim(j)
+	if m.trim(j); errors.Is(j.err, errEnded) {
+		return errEnded
+	}
 	if j.block.Written != len(j.block.Cuts) {
 		return fault.New(fault.Failed, "%s: the records cannot be put in order by what writes them", l.split)
 	}
@@ -222,7 +257,7 @@ func (m *merger) key(j *job, at int) int64 {
 // stopped, or lies beyond its quota.
 func (m *merger) trim(j *job) {
 	s := j.chunk.split
-	if s.stopped {
+	if s.stopped || s.disowned.Load() {
 		j.block, j.err = Block{Next: -1, Free: j.block.Free}, nil
 		return
 	}

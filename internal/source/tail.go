@@ -221,7 +221,7 @@ func (l *lane) pastTail() bool {
 	case len(l.jobs) > 0:
 		return l.jobs[0].chunk.first >= l.tail
 	default:
-		return max(s.read.Load(), s.next) >= l.tail || l.closed || s.stopped || s.over()
+		return max(s.read.Load(), s.next) >= l.tail || l.finished()
 	}
 }
 

@@ -91,7 +91,11 @@ func (r *reader) newSearch(s *split, f facts) *search {
 	for _, w := range s.wants {
 		rg := r.ranges(s, w)
 		stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
-		until := min(stop.Until, sf.End)
+		until := stop.Until
+		if stop.Cut != nil {
+			until = stop.Cut.Last
+		}
+		until = min(until, sf.End)
 		one.spans = append(one.spans, span{sf.Start, until, window(rg)})
 		one.end = max(one.end, until)
 	}
