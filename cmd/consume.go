@@ -31,6 +31,7 @@ type consumeFlags struct {
 	follow      bool
 	num         int64
 	bounds      boundFlags
+	order       orderFlags
 	committed   bool
 	uncommitted bool
 	failFast    bool
@@ -72,6 +73,7 @@ type consumeOptions struct {
 	promised  bool // the run has an end of some sort: a signal cuts it short
 	limit     int64
 	bounds    boundOptions
+	order     orderOptions
 	isolation isolationChoice
 	failFast  bool
 	wait      bool
@@ -118,10 +120,11 @@ first, and read on where it stopped if it comes back. With -e what is read is
 fixed at the start.
 
 Records go to stdout, everything else to stderr. The order within a partition is
-kept.`,
+kept; --order timestamp merges partitions and clusters by time.`,
 		Example: `  kcm consume orders                     follow a stream
   kcm consume orders -e | jq .value      everything up to now
   kcm consume orders --since -1h -e      the last hour
+  kcm consume orders --tail 10 -e        the last ten records of all partitions
   kcm consume orders -n 5 -f '%c %k\n'   five records, cluster and key
   kcm consume orders -G v:needle         those with needle in their value
   kcm consume orders -w '.value.id > 7'  those for which a jq expression holds
@@ -146,6 +149,7 @@ kept.`,
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
 		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
 		"metrics":        completeNothing,
+		"order":          oneOfWords(string(source.OrderNone), string(source.OrderTimestamp)),
 		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
 	})
 	return cmd
@@ -164,6 +168,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.BoolVar(&f.follow, "follow", false, "go on when the end is reached (the default)")
 	fs.Int64VarP(&f.num, "num", "n", noLimit, "stop after `N` records; -1 is no limit")
 	addBoundFlags(fs, &f.bounds)
+	addOrderFlags(fs, &f.order)
 	f.filter.add(fs)
 	f.group.add(fs)
 	f.to.add(fs)
@@ -212,6 +217,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
 		func() error { return o.setTo(cmd, f) },
+		func() error { return o.setOrder(cmd, f) },
 		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {
@@ -322,6 +328,7 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		stop := p.follow(watched, watching, &opts, end)
 		defer stop()
 	}
+	defer o.sparing()()
 	shown := o.showProgress(&opts)
 	stats, err := source.Run(watched, opts)
 	err = out.finish(ctx, stats, err)
@@ -353,6 +360,7 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 	if stats.Dropped > 0 {
 		o.env.run.notices.Warnf("%s left out", count(stats.Dropped, "record"))
 	}
+	o.tellOrder(stats)
 	if stats.Failed > 0 {
 		o.env.run.notices.Warnf("%s", failures(stats))
 	}

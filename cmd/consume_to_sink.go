@@ -87,7 +87,7 @@ type destination struct {
 // Prepare implements source.Worker.
 func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 	p := &toPreparation{preparation: w.preparation(c, limit), w: w, c: c}
-	defer w.s.buffers.Put(p.buf)
+	defer w.s.buffers.put(p.buf)
 	if rejected(p.judges) || len(c.Batches()) == 0 {
 		p.block.Filtered = c.Stored()
 		return p.block, nil

@@ -6,7 +6,6 @@ import "slices"
 // and nothing like them is meant.
 var plannedFlags = []string{
 	"validate", "avro-json",
-	"order", "order-wait",
 	"registry-copy", "replay",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }

@@ -42,6 +42,9 @@ func (r *reader) start(ctx context.Context, fresh []*split) (missing []error, er
 	if err != nil {
 		return nil, err
 	}
+	if err := r.findTail(fresh, f); err != nil {
+		return nil, err
+	}
 	var lacks []lacking
 	var begun []*delivery
 	for _, s := range fresh {
@@ -262,23 +265,7 @@ func (r *reader) leftover(want, topic string, partition int32) leftover {
 // delivery resolves what one stream wants of a split; ahead says that its start
 // lies beyond the end of the log.
 func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool) {
-	offsets := f.offsets[s.at()]
-	sf := spec.Facts{
-		Start: offsets[pointStart].Offset, End: offsets[pointEnd].Offset,
-		Follow: !r.e.Exit,
-		At: func(ms int64) (int64, bool) {
-			i, _ := slices.BinarySearch(f.times, ms)
-			o := offsets[firstPoints+i].Offset
-			return o, o >= 0
-		},
-		Committed: func(group string) (int64, bool) {
-			c, ok := f.commits[group].Lookup(s.Topic, s.Partition)
-			return c.At, ok && c.At >= 0
-		},
-	}
-	if s.committed {
-		sf.End = offsets[pointStable].Offset
-	}
+	sf := r.facts(s, f)
 	s.backlog, s.logStart = sf.End, sf.Start
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
@@ -301,10 +288,36 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 		}
 		return d, false
 	}
+	if s.tailed {
+		d.from, d.how = min(s.tailFrom, d.until), "its last records"
+		return d, false
+	}
 	for _, n := range b.Notes {
 		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: r.depthOf(n)})
 	}
 	return d, b.Waits && d.from < d.until
+}
+
+// facts are what is known of one split, for resolving bounds.
+func (r *reader) facts(s *split, f facts) spec.Facts {
+	offsets := f.offsets[s.at()]
+	sf := spec.Facts{
+		Start: offsets[pointStart].Offset, End: offsets[pointEnd].Offset,
+		Follow: !r.e.Exit,
+		At: func(ms int64) (int64, bool) {
+			i, _ := slices.BinarySearch(f.times, ms)
+			o := offsets[firstPoints+i].Offset
+			return o, o >= 0
+		},
+		Committed: func(group string) (int64, bool) {
+			c, ok := f.commits[group].Lookup(s.Topic, s.Partition)
+			return c.At, ok && c.At >= 0
+		},
+	}
+	if s.committed {
+		sf.End = offsets[pointStable].Offset
+	}
+	return sf
 }
 
 // comeBack begins a delivery where it was left, sf being the facts of now.

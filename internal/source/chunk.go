@@ -28,6 +28,8 @@ type Chunk struct {
 	decoder  *batch.Decoder // of the goroutine that prepares it
 	ended    func() bool    // nobody waits for it any more; of the same
 	release  func()
+	cuts     bool   // the block is to have Cuts
+	copied   []byte // what batches lie in, of a merger
 }
 
 // First is the position before the chunk: no wanted record lies below it.
@@ -77,6 +79,9 @@ func (c *Chunk) epochBefore(next int64) int32 {
 	}
 	return epoch
 }
+
+// Cuts reports whether the block must have Cuts.
+func (c *Chunk) Cuts() bool { return c.cuts }
 
 // size is how many bytes were fetched for the chunk.
 func (c *Chunk) size() (n int) {

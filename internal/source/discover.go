@@ -67,6 +67,7 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 		r.giveUp(l.missing)
 		l.missing = nil
 	}
+	r.attend(l)
 	changed := r.settle(ctx)
 	r.lives()
 	changed = r.adopt(ctx) || changed

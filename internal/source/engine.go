@@ -28,6 +28,7 @@ type engine struct {
 	ids     identities
 	kept    positions
 	quotas  quotas
+	tail    *tail           // nil: it does not begin at the last records
 	groups  *groups         // nil without a group
 	entered *gathering      // readers that have said who their cluster is
 	begun   *gathering      // readers that know where to begin
@@ -149,6 +150,9 @@ func newEngine(o Options) *engine {
 	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, groups: gs, readers: map[string]*reader{}}
 	e.stats.Clusters = map[string]ClusterStats{}
 	e.pipe = newPipeline(o, e.written)
+	if e.tail = newTail(o); e.pipe.merge != nil {
+		e.pipe.merge.tail = e.tail
+	}
 	names, wants := byCluster(o.Wants)
 	var readers []*reader
 	for _, name := range names {
@@ -156,6 +160,8 @@ func newEngine(o Options) *engine {
 		e.readers[name] = r
 		e.stats.Clusters[name] = ClusterStats{}
 		readers = append(readers, r)
+		e.pipe.merge.await(r, true)
+		e.tail.expect(r)
 	}
 	e.active, e.first, e.planned = len(readers), len(readers), len(o.Wants)
 	e.entered, e.begun = newGathering(readers), newGathering(readers)
@@ -188,6 +194,7 @@ func (e *engine) end(err error) (Stats, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.stats.Late, e.stats.Back = e.pipe.merge.counts()
 	switch {
 	case errors.Is(err, errLimit) && !e.pipe.short:
 		return e.stats, nil

@@ -391,3 +391,15 @@ func (g *grouping) allSplits() (list []record.Split) {
 	}
 	return list
 }
+
+// joining reports whether the group has yet to say which partitions it gives.
+func (g *grouping) joining() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	m, changed, failed := g.m, g.changed, g.failure != nil
+	g.mu.Unlock()
+	since, _ := m.given()
+	return !failed && (changed || since.IsZero())
+}

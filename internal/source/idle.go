@@ -55,6 +55,13 @@ func (i *idle) saw(jobs []*job) {
 	}
 }
 
+// touch notes that something has come.
+func (i *idle) touch() {
+	if i.limit > 0 {
+		i.since = time.Now()
+	}
+}
+
 // cutOff tells what could give nothing, or not all, when the run ended because
 // nothing came. The readers have stopped by then.
 func (e *engine) cutOff() {

@@ -99,6 +99,7 @@ func (r *reader) run(ctx context.Context) {
 	defer stop()
 	defer r.e.entered.arrive(r)
 	defer r.e.begun.arrive(r)
+	defer r.unawaited()
 	err := r.contact(ctx)
 	if err == nil {
 		err = r.read(ctx)
@@ -112,6 +113,8 @@ func (r *reader) run(ctx context.Context) {
 	}
 	if err != nil {
 		r.abandon()
+		r.unawaited()
+		r.e.pipe.merge.leave(ctx, r)
 		r.fail(err)
 	}
 	if err != nil && r.e.FailFast {
@@ -127,6 +130,13 @@ func (r *reader) run(ctx context.Context) {
 		err = nil // no change of the metadata would help
 	}
 	r.e.retired(err)
+}
+
+// unawaited lets the order and the choice of the last records go on without the
+// reader.
+func (r *reader) unawaited() {
+	r.e.tail.giveUp(r)
+	r.e.pipe.merge.await(r, false)
 }
 
 // release gives up the cluster's name and its connections.
@@ -160,7 +170,9 @@ func (r *reader) contact(ctx context.Context) error {
 		}
 		r.e.entered.arrive(r)
 		r.e.begun.arrive(r)
-		r.missed = !r.e.Bounded
+		if r.missed = !r.e.Bounded; r.missed {
+			r.e.tail.giveUp(r)
+		}
 		if ctx.Err() != nil || r.final(err, since) {
 			return r.givenUp(err)
 		}

@@ -22,6 +22,9 @@ type split struct {
 	read      atomic.Int64 // position behind what has been put into the pipeline
 	backlog   int64        // the end of the log when the split was found
 	logStart  int64        // and its start
+	tailed    bool         // it begins at the last records of all
+	tailFrom  int64        // where
+	tail      int64        // and where that part ends
 	quota     *quota       // nil: it may give any number of deliveries
 	disowned  atomic.Bool  // a group has taken it away: nothing more of it may be written
 
@@ -236,16 +239,16 @@ func (s *split) goOn(d *delivery) bool {
 	return true
 }
 
-// chunks cuts an answer into chunks.
-func (s *split) chunks(d fetch.Data, maxBatch int64) []*Chunk {
+// chunks cuts an answer into chunks of about piece bytes.
+func (s *split) chunks(d fetch.Data, piece int) []*Chunk {
 	s.mu.Lock()
-	base := Chunk{Split: s.Split, Streams: s.streams, split: s, spans: s.spans, maxBatch: maxBatch, first: d.From, next: d.Next}
+	base := Chunk{Split: s.Split, Streams: s.streams, split: s, spans: s.spans, maxBatch: s.r.e.MaxBatch, first: d.From, next: d.Next}
 	s.taken = d.Next
 	s.mu.Unlock()
 	var list []*Chunk
 	for rest := d.Batches; len(rest) > 0; {
 		n, size := 0, 0
-		for n < len(rest) && (n == 0 || size+len(rest[n]) <= chunkBytes) {
+		for n < len(rest) && (n == 0 || size+len(rest[n]) <= piece) {
 			size += len(rest[n])
 			n++
 		}
