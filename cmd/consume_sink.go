@@ -141,6 +141,9 @@ func (s *consumeSink) Write(blocks []source.Block) error {
 	return s.flush()
 }
 
+// Taken implements source.Taker.
+func (s *consumeSink) Taken(end bool) int64 { return s.out.Taken(end) }
+
 func (s *consumeSink) flush() error {
 	if len(s.gather) == 0 {
 		return nil
@@ -260,7 +263,7 @@ const byTopic = ""
 // take formats one record for one stream.
 func (p *preparation) take(r *record.Record, stream int) bool {
 	if p.limit >= 0 && p.block.Written >= p.limit {
-		p.full = true
+		p.full, p.seen = true, min(p.seen, r.Offset) // it may have been delivered to another stream
 		return false
 	}
 	w, d := p.w, &p.decoders[stream]

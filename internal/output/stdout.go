@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,13 +25,39 @@ var ErrClosedPipe = errors.New("standard output was closed")
 // signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) at start.
 // signal.Ignore would be handed on to child processes.
 type Stdout struct {
-	mu  sync.Mutex
-	w   io.Writer
-	err error // the first failure; it stays
+	mu      sync.Mutex
+	w       io.Writer
+	err     error        // the first failure; it stays
+	pipe    *os.File     // w if it is a pipe
+	written atomic.Int64 // bytes
 }
 
 // NewStdout makes a Stdout that writes to w without a buffer.
-func NewStdout(w io.Writer) *Stdout { return &Stdout{w: w} }
+func NewStdout(w io.Writer) *Stdout {
+	s := &Stdout{w: w}
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+			s.pipe = f
+		}
+	}
+	return s
+}
+
+// Taken returns how many of the bytes written the reader of a pipe has taken; all
+// of them if it is no pipe or if that cannot be told. At the end of a run all
+// counts as taken that lies in a pipe which still has a reader. It may be called
+// beside Write.
+func (s *Stdout) Taken(end bool) int64 {
+	written := s.written.Load()
+	if s.pipe == nil {
+		return written
+	}
+	n, reader := unread(s.pipe)
+	if end && reader {
+		return written
+	}
+	return max(written-n, 0)
+}
 
 // Write writes all of b. Its errors are ErrClosedPipe or of kind fault.Failed,
 // and once there was one it is returned by every call.
@@ -40,6 +68,7 @@ func (s *Stdout) Write(b []byte) (int, error) {
 	for done < len(b) && s.err == nil {
 		n, err := s.w.Write(b[done:])
 		done += n
+		s.written.Add(int64(n))
 		switch {
 		case errors.Is(err, syscall.EAGAIN):
 			// Another program has made the pipe that we share non-blocking.

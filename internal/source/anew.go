@@ -44,7 +44,9 @@ func (f *feed) restart(s *split) {
 		f.r.mu.Unlock()
 		return
 	}
-	f.add(n, fetch.Position{Offset: n.bound(), Epoch: -1})
+	at := fetch.Position{Offset: n.bound(), Epoch: -1}
+	f.r.e.pipe.ledger.open(n, -1)
+	f.add(n, at)
 }
 
 func (r *reader) recreated(s *split, when string) error {

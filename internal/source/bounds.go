@@ -8,6 +8,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/fetch"
+	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/spec"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -166,7 +167,7 @@ func (r *reader) ranges(s *split, w *wanted) ranges {
 	rg.command = rg.command.OrElse(spec.Range{Start: r.e.Start})
 	switch start := rg.command.Start; {
 	case start.Kind != spec.End || start.N != 0:
-	case o == appeared:
+	case o == appeared || r.knowsOthers(w, s):
 		rg.command.Start = spec.Bound{Kind: spec.Start}
 	case (r.lates || r.again || o != initial) && !r.e.Exit:
 		rg.command.Start = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
@@ -188,6 +189,8 @@ func (r *reader) begin(s *split, now facts) {
 		delete(r.origins, s.place(w))
 	}
 	from, until := s.bound(), s.end()
+	entry := r.entry(s, from)
+	r.e.pipe.ledger.open(s, entry.Epoch)
 	if s.quota = r.e.quotas.of(r.leftover(s.wants[0].key(), s.Topic, s.Partition)); s.quota.spent() {
 		until = from // it has given all it may before it left
 	}
@@ -212,7 +215,7 @@ func (r *reader) begin(s *split, now facts) {
 		r.waiting = append(r.waiting, s)
 		return
 	}
-	f.add(s, r.entry(s, from))
+	f.add(s, entry)
 }
 
 // entry is where to begin to fetch: if all of a split's deliveries were read
@@ -221,7 +224,7 @@ func (r *reader) entry(s *split, from int64) fetch.Position {
 	at := fetch.Position{Offset: from, Epoch: -1}
 	for _, w := range s.wants {
 		l := r.leftover(w.key(), s.Topic, s.Partition)
-		if kept, ok := r.e.kept.find(l); ok && kept.Offset == from && kept.TopicID == s.topic.ID {
+		if kept, ok, _ := r.lastPosition(w, s.Split); ok && kept.Offset == from && kept.TopicID == s.topic.ID {
 			at = kept
 		}
 		r.e.kept.drop(l)
@@ -257,7 +260,7 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	if s.committed {
 		sf.End = offsets[pointStable].Offset
 	}
-	s.backlog = sf.End
+	s.backlog, s.logStart = sf.End, sf.Start
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
 	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
@@ -267,18 +270,28 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	}
 	d.wish = d.until
 	d.how = startText(rg.command.Start, r.e.Started)
-	if back := r.comeback(s, w); back != nil {
-		d.from, d.how = *back, "where it was left"
-		if *back < 0 {
-			d.from, d.how = sf.Start, "its start"
-			r.madeAnew(s, d)
-		}
+	if back, err := r.comeback(s, w); back != nil || err != nil {
+		r.comeBack(s, d, back, err)
 		return d, false
 	}
 	for _, n := range b.Notes {
 		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: r.depthOf(n)})
 	}
 	return d, b.Waits && d.from < d.until
+}
+
+// comeBack begins a delivery where it was left, sf being the facts of now.
+func (r *reader) comeBack(s *split, d *delivery, back *int64, err error) {
+	switch {
+	case err != nil:
+		d.until, d.how = d.from, notRead
+		r.fail(err)
+	case *back < 0:
+		d.from, d.how = s.logStart, "its start"
+		r.madeAnew(s, d)
+	default:
+		d.from, d.how = *back, "where it was left"
+	}
 }
 
 // madeAnew deals with a topic that is another one than when it left.
@@ -308,16 +321,25 @@ func window(rg ranges) spec.Window {
 
 // comeback returns where a split that was read before is read on: nil if it was
 // not, and a negative number if its topic has been made anew since.
-func (r *reader) comeback(s *split, w *wanted) *int64 {
-	kept, ok := r.e.kept.find(r.leftover(w.key(), s.Topic, s.Partition))
+func (r *reader) comeback(s *split, w *wanted) (*int64, error) {
+	kept, ok, err := r.lastPosition(w, s.Split)
 	switch {
-	case !ok:
-		return nil
+	case !ok || err != nil:
+		return nil, err
 	case kept.TopicID != [16]byte{} && s.topic.ID != [16]byte{} && kept.TopicID != s.topic.ID:
-		return new(int64(-1))
+		return new(int64(-1)), nil
 	default:
-		return &kept.Offset
+		return &kept.Offset, nil
 	}
+}
+
+// lastPosition is where a split was left, in this run or an earlier one.
+func (r *reader) lastPosition(w *wanted, s record.Split) (fetch.Position, bool, error) {
+	if kept, ok := r.e.kept.find(r.leftover(w.key(), s.Topic, s.Partition)); ok {
+		return kept, true, nil
+	}
+	m, ok, err := r.known(w, s)
+	return fetch.Position{Offset: m.Offset, Epoch: m.Epoch, TopicID: m.TopicID}, ok, err
 }
 
 // admit starts the splits whose logs have grown up to their start.

@@ -35,6 +35,33 @@ func (c *Chunk) First() int64 { return c.first }
 // Next is the split's position once the whole chunk has been written.
 func (c *Chunk) Next() int64 { return c.next }
 
+// Batches are the chunk's batches as they are stored.
+func (c *Chunk) Batches() []batch.Raw { return c.batches }
+
+// Whole reports whether a stream, by its index in Streams, takes all of a batch
+// that has this header.
+func (c *Chunk) Whole(h *batch.Header, stream int) bool {
+	s := &c.spans[stream]
+	return h.BaseOffset >= max(c.first, s.from) && h.Next() <= s.until && s.window == always
+}
+
+// most is a number of deliveries that the chunk does not exceed.
+func (c *Chunk) most() int { return int(c.next-c.first) * len(c.Streams) }
+
+// epochBefore is the leader epoch of the batch before a position; -1 if it is not
+// one of the chunk's.
+func (c *Chunk) epochBefore(next int64) int32 {
+	epoch := int32(-1)
+	for _, raw := range c.batches {
+		h, err := raw.Head()
+		if err != nil || h.BaseOffset >= next {
+			break
+		}
+		epoch = h.LeaderEpoch
+	}
+	return epoch
+}
+
 // size is how many bytes were fetched for the chunk.
 func (c *Chunk) size() (n int) {
 	for _, raw := range c.batches {

@@ -97,10 +97,18 @@ func (e *engine) write(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+	if failed := e.pipe.finish(); failed != nil && (err == nil || endedWell(err)) {
+		return failed
+	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
 		return cause
 	}
 	return err
+}
+
+// endedWell reports whether a run has ended with err as it was to end.
+func endedWell(err error) bool {
+	return errors.Is(err, errLimit) || errors.Is(err, errIdle) || errors.Is(err, context.Canceled)
 }
 
 // writeGrace is how long the write that is under way may take once a run is to
@@ -166,7 +174,7 @@ func (e *engine) written(c *Chunk, b Block, err error) {
 	s := c.split
 	e.mu.Lock()
 	e.stats.Records += int64(b.Written)
-	e.stats.Bytes += int64(len(b.Data))
+	e.stats.Bytes += int64(len(b.Data) + b.Size)
 	e.stats.Dropped += int64(b.Dropped)
 	e.stats.Undone += int64(b.Undone)
 	if e.stats.Failed == 0 {

@@ -119,6 +119,7 @@ func (r *reader) dismiss(at place, d *delivery, why reason) {
 	case d.state != reading:
 		l.ends[at.partition] = d.split.left(d)
 		r.keep(at, d)
+		r.e.pipe.ledger.left(d)
 		delete(r.live, at)
 		return
 	}
@@ -259,6 +260,7 @@ func (r *reader) gone(at place, d *delivery, l *leaving) {
 		l.cut[d.cut]++
 	}
 	d.leave = nil
+	r.e.pipe.ledger.left(d)
 	if i := slices.Index(r.waiting, d.split); i < 0 {
 		r.keep(at, d)
 	} else if d.split.over() {

@@ -27,6 +27,8 @@ type pipeline struct {
 
 	room room
 	idle idle
+	keeping
+	forwarding
 	solo bool // one worker only, which prepares in order
 }
 
@@ -37,6 +39,7 @@ type job struct {
 	size   int // of the block as it was prepared
 	err    error
 	ready  chan struct{}
+	sent   bool // of a Forwarder: nothing more is to come of it
 }
 
 // pendingBytes is how much the writer gathers before it writes although more
@@ -50,6 +53,8 @@ func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
 		sink: o.Sink, limit: o.Limit, pool: o.Pool, written: written,
 		queue: make(chan *job, 4*o.Workers), work: make(chan *job, 4*o.Workers), solo: o.Workers == 1,
 	}
+	p.keeping = newKeeping(o)
+	p.forwarding = newForwarding(o)
 	p.spare = p.preparer()
 	p.room.free.L = &p.room.mu
 	return p
@@ -148,6 +153,14 @@ func (p *pipeline) next(ctx context.Context, wait bool) (*job, error) {
 		select {
 		case j := <-p.queue:
 			return j, p.ready(ctx, j)
+		case <-p.due():
+			if err := p.now(); err != nil {
+				return nil, err
+			}
+		case done := <-p.asked:
+			done <- p.now()
+		case <-p.news:
+			p.settle()
 		case <-p.idle.begun:
 			p.idle.begin()
 		case <-p.idle.over():
@@ -196,27 +209,65 @@ func (p *pipeline) trim(j *job) (done bool) {
 }
 
 func (p *pipeline) flush(jobs []*job) error {
+	bytes := 0
 	blocks := make([]Block, 0, len(jobs))
 	for _, j := range jobs {
-		if len(j.block.Data) > 0 {
+		j.block.Split = j.chunk.Split
+		if bytes += j.block.bytes(); j.block.bytes() > 0 {
 			blocks = append(blocks, j.block)
 		}
 	}
+	if p.to != nil {
+		p.hand(jobs)
+	} else if err := p.writeOut(jobs, blocks); err != nil {
+		return err
+	}
+	return p.wrote(bytes)
+}
+
+// bytes is how much there is to be written.
+func (b *Block) bytes() int { return len(b.Data) + b.Size }
+
+func (p *pipeline) writeOut(jobs []*job, blocks []Block) error {
 	if len(blocks) > 0 {
 		if err := p.sink.Write(blocks); err != nil {
+			for _, j := range jobs {
+				p.ledger.attempt(j.chunk, j.block)
+			}
 			return err
 		}
 	}
 	p.idle.saw(jobs)
 	for _, j := range jobs {
-		p.written(j.chunk, j.block, j.err)
-		free(j.block)
-		p.room.fill(-j.size)
-		if j.chunk.release != nil {
-			j.chunk.release()
-		}
+		p.through(j)
 	}
 	return nil
+}
+
+// through ends a job that has been written.
+func (p *pipeline) through(j *job) {
+	p.written(j.chunk, j.block, j.err)
+	p.ledger.add(j.chunk, j.block)
+	free(j.block)
+	p.room.fill(-j.size)
+	if j.chunk.release != nil {
+		j.chunk.release()
+	}
+}
+
+// finish keeps the positions of everything that has been written. It is called
+// when write has returned.
+func (p *pipeline) finish() error {
+	p.settleAll()
+	if p.ledger == nil {
+		return nil
+	}
+	prepare := p.spare.prepare
+	if p.solo { // who numbers records cannot prepare them twice
+		prepare = nil
+	}
+	p.ledger.last(prepare)
+	return p.now()
 }
 
 func free(b Block) {

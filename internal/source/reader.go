@@ -30,19 +30,20 @@ type reader struct {
 	running sync.WaitGroup // of the feeds and of attempts to connect anew
 	wake    chan struct{}  // capacity 1: something has changed
 
-	live    map[place]*delivery // what is under way, finished or failed
-	origins map[place]origin    // of what could not be started at once
-	leaves  []*leaving
-	checked map[string]bool      // topics and patterns whose trouble is final, or that have been checked
-	heard   map[string]time.Time // when texts about whole topics were told
-	absent  map[string]bool      // topics and splits that have been told missing
-	untold  []absentTopic        // found missing at this look
-	noted   map[string]bool      // places whose trouble has been told while looking again
-	notes   int                  // on bounds that are not quite as asked
-	waiting []*split             // whose start lies ahead of the log
-	lates   bool                 // contact came too late for "end" to be the log's end
-	again   bool                 // this is not the first look at the cluster's topics
-	looks   *looks               // at them; nil before there was contact
+	live     map[place]*delivery // what is under way, finished or failed
+	origins  map[place]origin    // of what could not be started at once
+	leaves   []*leaving
+	checked  map[string]bool      // topics and patterns whose trouble is final, or that have been checked
+	heard    map[string]time.Time // when texts about whole topics were told
+	absent   map[string]bool      // topics and splits that have been told missing
+	untold   []absentTopic        // found missing at this look
+	noted    map[string]bool      // places whose trouble has been told while looking again
+	notes    int                  // on bounds that are not quite as asked
+	waiting  []*split             // whose start lies ahead of the log
+	familiar map[place]bool       // topics of which an earlier run has read partitions
+	lates    bool                 // contact came too late for "end" to be the log's end
+	again    bool                 // this is not the first look at the cluster's topics
+	looks    *looks               // at them; nil before there was contact
 
 	mu        sync.Mutex
 	desired   desire
@@ -76,7 +77,7 @@ func newReader(e *engine, name string, c *cluster.Cluster, wants []Want) *reader
 	r := &reader{
 		e: e, name: name, cluster: c, desired: desire{wants, c}, feeds: map[feedKey]*feed{}, wake: make(chan struct{}, 1),
 		live: map[place]*delivery{}, origins: map[place]origin{}, checked: map[string]bool{}, absent: map[string]bool{},
-		noted: map[string]bool{}, heard: map[string]time.Time{}, reasons: map[string]bool{}, unread: map[string]int{},
+		noted: map[string]bool{}, heard: map[string]time.Time{}, familiar: map[place]bool{}, reasons: map[string]bool{}, unread: map[string]int{},
 	}
 	for _, w := range wants {
 		r.wants = append(r.wants, newWanted(w))

@@ -53,6 +53,7 @@ type Options struct {
 	Refresh      time.Duration // how often topics and the ends of draining sources are looked at; 0 is 10 s, or the cluster's metadata.max.age.ms
 
 	GiveUp   time.Duration // how long a cluster may give no contact
+	Keeper   Keeper        // of positions beyond the run; nil is none
 	Memory   int64         // bytes of batches on their way, over all clusters; 0 is 12 MiB and 1 MiB for each
 	MaxBatch int64         // bytes of a decompressed batch; 0 is 512 MiB
 	Pool     *batch.Pool   // of decompressed batches; nil makes one
@@ -101,6 +102,18 @@ type Sink interface {
 	Write(blocks []Block) error
 }
 
+// Forwarder is a Sink that learns later whether what it was given has arrived,
+// because it goes to another cluster.
+type Forwarder interface {
+	Sink
+	// Forward sends blocks on, in the order of their splits, and does not wait for
+	// that. It calls done once for each of them, by its index: with the block as it
+	// was, or with an error and what has arrived of it in Written and Next. An error
+	// stops the split; of what it was given for the split behind that block nothing
+	// may arrive. Done may be called from any goroutine, and within Forward.
+	Forward(blocks []Block, done func(i int, b Block, err error))
+}
+
 // Worker makes chunks ready for writing, beside fetching.
 type Worker interface {
 	// Prepare makes at most limit deliveries of c ready; limit < 0 is no limit.
@@ -110,14 +123,17 @@ type Worker interface {
 
 // Block is a chunk made ready by a Worker.
 type Block struct {
-	Data    []byte // what is to be written; whole deliveries only
-	Written int    // deliveries in Data
-	Dropped int    // deliveries left out because they could not be decoded
-	Undone  int    // deliveries whose key or value could not be decoded
-	Failed  int    // deliveries left out because a filter failed for them
-	Failure string // where the first of these is, and why
-	Next    int64  // the split's position once Data has been written
-	Free    func() // gives Data back; may be nil
+	Split   record.Split // which it is of; the engine sets it
+	Load    any          // what the Sink wants with Data or in place of it
+	Size    int          // bytes that are to be written besides Data
+	Data    []byte       // what is to be written; whole deliveries only
+	Written int          // deliveries in Data
+	Dropped int          // deliveries left out because they could not be decoded
+	Undone  int          // deliveries whose key or value could not be decoded
+	Failed  int          // deliveries left out because a filter failed for them
+	Failure string       // where the first of these is, and why
+	Next    int64        // the split's position once all has been written
+	Free    func()       // gives Data back; may be nil
 }
 
 // Stats is what a run read and wrote.

@@ -21,6 +21,7 @@ type split struct {
 	streams   []string
 	read      atomic.Int64 // position behind what has been put into the pipeline
 	backlog   int64        // the end of the log when the split was found
+	logStart  int64        // and its start
 	quota     *quota       // nil: it may give any number of deliveries
 
 	// handing is held while an answer is put into the pipeline: whoever holds it
@@ -38,6 +39,7 @@ type split struct {
 
 	// Of the writer only.
 	stopped bool // nothing more of it may be written
+	sending sending
 }
 
 // delivery is how one stream takes a split, and how far that has come.

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package output
+
+import "os"
+
+// unread cannot be told here: what a pipe took counts as taken by its reader.
+func unread(*os.File) (n int64, reader bool) { return 0, true }
