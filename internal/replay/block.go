@@ -8,13 +8,13 @@ import (
 )
 
 // Block is some records of one key, in order, as lines that are parsed when the
-// records are asked for.
+// records are asked for. It does not change any more.
 type Block struct {
 	Key   Key
 	First int64 // no record lies below
 	Next  int64 // behind the last record
 
-	pool    *blocks
+	parsers *sync.Pool
 	head    []byte // that lines begin with if they were written by kcm
 	data    []byte
 	ends    []int // of the lines in data
@@ -28,44 +28,27 @@ type origin struct {
 	path string
 }
 
-// blocks are used again: their buffers are large.
-type blocks struct{ pool sync.Pool }
-
-func (b *blocks) get() *Block {
-	if one, ok := b.pool.Get().(*Block); ok {
-		return one
-	}
-	return &Block{pool: b}
-}
-
-// Release gives the block back. It must not be used any more.
-func (b *Block) Release() {
-	if cap(b.data) > 4*blockBytes {
-		return
-	}
-	*b = Block{pool: b.pool, head: b.head[:0], data: b.data[:0], ends: b.ends[:0], numbers: b.numbers[:0], origins: b.origins[:0]}
-	b.pool.pool.Put(b)
-}
-
 // Size is how many bytes of lines it holds.
 func (b *Block) Size() int { return len(b.data) }
 
-// Reader parses blocks. It belongs to one goroutine, and keeps what it needs for
-// the next block.
-type Reader struct{ parser parser }
-
 // Records yields the records of b. A record dies when yield returns. An error
-// names the line that is wrong; what stands before it has been yielded.
-func (r *Reader) Records(b *Block, yield func(*record.Record) bool) error {
+// names the line that is wrong; what stands before it has been yielded. Several
+// goroutines may call it at once.
+func (b *Block) Records(yield func(*record.Record) bool) error {
+	p, ok := b.parsers.Get().(*parser)
+	if !ok {
+		p = &parser{}
+	}
+	defer b.parsers.Put(p)
 	at := 0
 	for i, end := range b.ends {
 		line := b.data[at:end]
 		at = end
-		if err := r.parser.parse(line, b.head); err != nil {
+		if err := p.parse(line, b.head); err != nil {
 			return fault.New(fault.Failed, "%s: no record as -f json writes it: %w", b.where(i), err).
 				WithHint("the file is damaged there: mend or remove the line, and replay again")
 		}
-		if !yield(&r.parser.rec) {
+		if !yield(&p.rec) {
 			return nil
 		}
 	}

@@ -94,15 +94,13 @@ func read(t testing.TB, f *Files, wants ...Want) (got, Stats) {
 	for _, w := range wants {
 		next[w.Key] = w.From
 	}
-	var r Reader
 	stats, err := f.Read(t.Context(), wants, func(b *Block) error {
-		defer b.Release()
 		if b.First != next[b.Key] || b.Next <= b.First {
 			t.Errorf("%v: a block from %d to %d follows %d", b.Key, b.First, b.Next, next[b.Key])
 		}
 		next[b.Key] = b.Next
 		last := int64(-1)
-		err := r.Records(b, func(rec *record.Record) bool {
+		err := b.Records(func(rec *record.Record) bool {
 			if rec.Offset < b.First || rec.Offset <= last || rec.Offset >= b.Next {
 				t.Errorf("%v: offset %d in a block from %d to %d, behind %d", b.Key, rec.Offset, b.First, b.Next, last)
 			}
@@ -278,10 +276,9 @@ func TestWhatCannotBeUsedIsRefusedBeforehand(t *testing.T) {
 func TestALineThatIsWrongInsideIsNamed(t *testing.T) {
 	bad := strings.Replace(row(0, 2, "x"), `"headers":[]`, `"headers":[`, 1)
 	f := open(t, write(t, t.TempDir(), map[string]string{"a": rows(0, 0, 2, "x") + bad + row(0, 3, "x")}))
-	var r Reader
 	var offsets []int64
 	_, err := f.Read(t.Context(), []Want{{keyOf(0), 0}}, func(b *Block) error {
-		return r.Records(b, func(rec *record.Record) bool { offsets = append(offsets, rec.Offset); return true })
+		return b.Records(func(rec *record.Record) bool { offsets = append(offsets, rec.Offset); return true })
 	})
 	if err == nil || !strings.Contains(err.Error(), "a:3: no record as -f json writes it: headers: an object is expected") || fault.KindOf(err) != fault.Failed {
 		t.Errorf("got %v", err)
@@ -422,10 +419,8 @@ func check(t *rapid.T, dir string, texts map[string]string, all map[int32]map[in
 		wants = append(wants, Want{keyOf(p), begin})
 	}
 	offsets := map[int32][]int64{}
-	var r Reader
 	if _, err := f.Read(context.Background(), wants, func(b *Block) error {
-		defer b.Release()
-		return r.Records(b, func(rec *record.Record) bool {
+		return b.Records(func(rec *record.Record) bool {
 			offsets[b.Key.Partition] = append(offsets[b.Key.Partition], rec.Offset)
 			return true
 		})

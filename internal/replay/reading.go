@@ -26,7 +26,6 @@ type reading struct {
 	from  map[int]int64 // by key
 	heads *heads
 	held  int
-	pool  *blocks
 }
 
 // lane is what has been read of one key and not been handed on yet.
@@ -38,10 +37,12 @@ type lane struct {
 	started bool
 	open    bool // it belongs to the pass that is made
 	block   *Block
+	size    int // of its last block, and a little more
+	lines   int // that this held
 }
 
 func newReading(ctx context.Context, f *Files, wants []Want, give func(*Block) error) *reading {
-	r := &reading{ctx: ctx, f: f, give: give, lanes: map[int]*lane{}, from: map[int]int64{}, pool: &blocks{}}
+	r := &reading{ctx: ctx, f: f, give: give, lanes: map[int]*lane{}, from: map[int]int64{}}
 	for _, w := range wants {
 		if n, ok := f.number[w.Key]; ok {
 			r.lanes[n] = &lane{key: w.Key, from: w.From, next: w.From, given: w.From}
@@ -179,8 +180,10 @@ func (r *reading) take(l *lane, w *walk, offset int64, line []byte) error {
 	}
 	l.started = true
 	if l.block == nil {
-		l.block = r.pool.get()
-		l.block.Key, l.block.head = l.key, append(l.block.head, w.head...)
+		l.block = &Block{
+			Key: l.key, parsers: &r.f.parsers, head: slices.Clone(w.head),
+			data: make([]byte, 0, l.size), ends: make([]int, 0, l.lines), numbers: make([]int64, 0, l.lines),
+		}
 	}
 	l.block.add(line, w.path, w.lines.number)
 	l.next = offset + 1
@@ -198,6 +201,7 @@ func (r *reading) take(l *lane, w *walk, offset int64, line []byte) error {
 func (r *reading) emit(l *lane) error {
 	b := l.block
 	l.block = nil
+	l.size, l.lines = min(b.Size()+b.Size()/16, blockBytes+blockBytes/16), len(b.ends)+len(b.ends)/16
 	b.First, b.Next = l.given, l.next
 	l.given = l.next
 	r.held -= b.Size()

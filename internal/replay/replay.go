@@ -9,6 +9,7 @@ package replay
 
 import (
 	"context"
+	"sync"
 
 	"github.com/kcm-cli/kcm/internal/record"
 )
@@ -49,6 +50,8 @@ type Files struct {
 	keys   []Key
 	number map[Key]int // index in keys
 	parts  [][]int     // by key: indexes in pieces, in the order of first offsets
+
+	parsers sync.Pool // of *parser
 }
 
 // Keys lists what the files hold records of, sorted by split and stream.
@@ -72,8 +75,7 @@ func (f *Files) Extent(k Key) (Extent, bool) {
 }
 
 // Read gives the wanted records in blocks: those of one key in the order of their
-// offsets, several keys side by side. Give owns the block until it calls
-// Release; its error ends Read. What is wrong with a line shows when the block's
+// offsets, several keys side by side. An error of give ends Read. What is wrong with a line shows when the block's
 // records are looked at; Read itself fails when a file cannot be read or is not
 // any more what it was when it was looked at.
 func (f *Files) Read(ctx context.Context, wants []Want, give func(*Block) error) (Stats, error) {

@@ -210,6 +210,11 @@ func (r *reader) begin(s *split, now facts) {
 		return
 	}
 	f := r.feed(r.ctx, s.committed, s.id)
+	if s.past != nil {
+		f.reserve(s)
+		r.e.pasts.admit(s)
+		return
+	}
 	if waits {
 		f.reserve(s)
 		r.waiting = append(r.waiting, s)
@@ -260,7 +265,7 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	if s.committed {
 		sf.End = offsets[pointStable].Offset
 	}
-	s.backlog, s.logStart = sf.End, sf.Start
+	s.backlog, s.logStart, s.logEnd = sf.End, sf.Start, offsets[pointEnd].Offset
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
 	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
@@ -272,6 +277,10 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	d.how = startText(rg.command.Start, r.e.Started)
 	if back, err := r.comeback(s, w); back != nil || err != nil {
 		r.comeBack(s, d, back, err)
+		r.recall(s, d, err == nil, rg)
+		return d, false
+	}
+	if r.recall(s, d, false, rg) {
 		return d, false
 	}
 	for _, n := range b.Notes {
@@ -287,7 +296,7 @@ func (r *reader) comeBack(s *split, d *delivery, back *int64, err error) {
 		d.until, d.how = d.from, notRead
 		r.fail(err)
 	case *back < 0:
-		d.from, d.how = s.logStart, "its start"
+		d.from, d.how = s.logStart, itsStart
 		r.madeAnew(s, d)
 	default:
 		d.from, d.how = *back, "where it was left"

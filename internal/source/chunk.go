@@ -17,8 +17,9 @@ type Chunk struct {
 	Streams []string // under which records are delivered
 
 	batches  []batch.Raw
-	first    int64 // position before the chunk
-	next     int64 // position behind the chunk
+	past     *PastBlock // in the place of batches; may be nil
+	first    int64      // position before the chunk
+	next     int64      // position behind the chunk
 	split    *split
 	spans    []span // by Streams
 	rewinds  bool   // next may lie before what has been written: the log was truncated
@@ -67,6 +68,9 @@ func (c *Chunk) size() (n int) {
 	for _, raw := range c.batches {
 		n += len(raw)
 	}
+	if c.past != nil {
+		n += c.past.Size
+	}
 	return n
 }
 
@@ -75,6 +79,9 @@ func (c *Chunk) size() (n int) {
 // names the first offset that could not be read. It must be called from within
 // Prepare.
 func (c *Chunk) Records(yield func(r *record.Record, stream int) bool) error {
+	if c.past != nil {
+		return c.recall(yield)
+	}
 	var rec record.Record
 	for _, raw := range c.batches {
 		b, err := c.decoder.Decode(raw, c.maxBatch)

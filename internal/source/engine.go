@@ -28,6 +28,7 @@ type engine struct {
 	ids     identities
 	kept    positions
 	quotas  quotas
+	pasts   pasts
 	entered *gathering      // readers that have said who their cluster is
 	begun   *gathering      // readers that know where to begin
 	ctx     context.Context //nolint:containedctx // of Run; readers begin others with it
@@ -72,6 +73,9 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 		}
 	})
 	e.reading.Go(func() { e.follow(ctx) })
+	if e.Past != nil {
+		e.reading.Go(func() { e.remember(ctx) })
+	}
 	for range e.Workers {
 		workers.Go(func() { e.pipe.prepare(ctx) })
 	}
@@ -117,7 +121,7 @@ const writeGrace = 1500 * time.Millisecond
 
 func newEngine(o Options) *engine {
 	o.fill()
-	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, readers: map[string]*reader{}}
+	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, pasts: pasts{news: make(chan struct{}, 1)}, readers: map[string]*reader{}}
 	e.stats.Clusters = map[string]ClusterStats{}
 	e.pipe = newPipeline(o, e.written)
 	names, wants := byCluster(o.Wants)

@@ -54,6 +54,7 @@ type Options struct {
 
 	GiveUp   time.Duration // how long a cluster may give no contact
 	Keeper   Keeper        // of positions beyond the run; nil is none
+	Past     Past          // read before the logs; nil is none
 	Memory   int64         // bytes of batches on their way, over all clusters; 0 is 12 MiB and 1 MiB for each
 	MaxBatch int64         // bytes of a decompressed batch; 0 is 512 MiB
 	Pool     *batch.Pool   // of decompressed batches; nil makes one

@@ -19,10 +19,12 @@ type split struct {
 	wants     []*wanted
 	committed bool
 	streams   []string
-	read      atomic.Int64 // position behind what has been put into the pipeline
-	backlog   int64        // the end of the log when the split was found
-	logStart  int64        // and its start
-	quota     *quota       // nil: it may give any number of deliveries
+	read      atomic.Int64  // position behind what has been put into the pipeline
+	backlog   int64         // the end of the log when the split was found
+	logStart  int64         // and its start
+	logEnd    int64         // and its end, whatever may be read of it
+	past      *recollection // what is read before the log; nil: nothing
+	quota     *quota        // nil: it may give any number of deliveries
 
 	// handing is held while an answer is put into the pipeline: whoever holds it
 	// knows that nothing lies between read and the pipeline.
