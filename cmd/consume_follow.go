@@ -89,6 +89,9 @@ func (p *planner) options(view *metadata.View) (source.Options, error) {
 		OnRecreate: o.changes.onRecreate, OnRemove: o.changes.onRemove, DrainTimeout: o.changes.drain, Retain: o.changes.retain, Refresh: o.changes.topics,
 		MaxBatch: o.maxBatch, Started: o.started, Sink: p.sink, Event: o.event,
 	}
+	if o.replay.past != nil {
+		opts.Past = o.replay.past
+	}
 	if o.bounds.perPartition > 0 {
 		opts.PerSplit = o.bounds.perPartition
 	}

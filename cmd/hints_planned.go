@@ -7,7 +7,7 @@ import "slices"
 var plannedFlags = []string{
 	"columns", "pretty", "validate", "avro-json",
 	"state", "order", "order-wait", "group-protocol",
-	"append", "overwrite", "rotate-size", "rotate-every", "to", "create", "registry-copy", "replay", "metrics",
+	"append", "overwrite", "rotate-size", "rotate-every", "to", "create", "registry-copy", "metrics",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
 

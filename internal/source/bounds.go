@@ -194,7 +194,7 @@ func (r *reader) begin(s *split, now facts) {
 	if s.quota = r.e.quotas.of(r.leftover(s.wants[0].key(), s.Topic, s.Partition)); s.quota.spent() {
 		until = from // it has given all it may before it left
 	}
-	r.detail(2, "%s: from %d %s", s, from, untilText(until))
+	r.detail(2, "%s: from %d %s", s, from, s.wayText(until))
 	r.e.account(r.name, func(st *ClusterStats) { st.Splits++ })
 	r.mu.Lock()
 	if from < until {
@@ -277,7 +277,9 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	d.how = startText(rg.command.Start, r.e.Started)
 	if back, err := r.comeback(s, w); back != nil || err != nil {
 		r.comeBack(s, d, back, err)
-		r.recall(s, d, err == nil, rg)
+		if err == nil && *back >= 0 {
+			r.recall(s, d, true, rg)
+		}
 		return d, false
 	}
 	if r.recall(s, d, false, rg) {
@@ -296,7 +298,7 @@ func (r *reader) comeBack(s *split, d *delivery, back *int64, err error) {
 		d.until, d.how = d.from, notRead
 		r.fail(err)
 	case *back < 0:
-		d.from, d.how = s.logStart, itsStart
+		d.from, d.how = s.logStart, "its start"
 		r.madeAnew(s, d)
 	default:
 		d.from, d.how = *back, "where it was left"

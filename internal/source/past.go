@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -60,7 +61,7 @@ type recollection struct {
 // wanted, and reports whether it does. Back says that the delivery was left
 // before at the offset where it begins.
 func (r *reader) recall(s *split, d *delivery, back bool, rg ranges) bool {
-	if r.e.Past == nil || d.how == notRead || d.how == itsStart {
+	if r.e.Past == nil {
 		return false
 	}
 	part, ok := r.e.Past.Find(d.stream, s.Split)
@@ -114,6 +115,14 @@ func (r *reader) beyond(s *split, p *recollection) {
 		p.live, p.rewinds = s.logStart, true
 		r.event(Event{Kind: Gap, Split: s.Split, Text: err.Error() + "; behind the files it is read from its start"})
 	}
+}
+
+// wayText says how a split goes on from where it begins.
+func (s *split) wayText(until int64) string {
+	if s.past == nil {
+		return untilText(until)
+	}
+	return fmt.Sprintf("in the files, from %d %s in the log", s.past.live, untilText(min(s.past.until, until)))
 }
 
 // recalling reports whether the past of a split is not in the pipeline yet.

@@ -53,7 +53,7 @@ func (e *engine) pastSplits(places []PastPlace) (list []*split, err error) {
 			r.ctx = e.ctx
 			e.readers[p.Cluster] = r
 		}
-		w := newWanted(Want{ID: p.Stream, Stream: &metadata.Stream{Name: p.Stream}})
+		w := newWanted(Want{ID: p.Stream, Stream: &metadata.Stream{Name: p.Stream}, Source: &metadata.Source{Cluster: p.Cluster}})
 		s := newSplit(r, splitKey{topic: p.Topic, partition: p.Partition}, []*wanted{w})
 		d, err := e.pastDelivery(s, w, part)
 		if err != nil {

@@ -17,9 +17,6 @@ import (
 // which has been told.
 const notRead = "nowhere"
 
-// itsStart stands for where one begins whose topic is another one than before.
-const itsStart = "its start"
-
 // mostListed is up to how many partitions a line lists one by one.
 const mostListed = 8
 
