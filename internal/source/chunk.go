@@ -23,6 +23,7 @@ type Chunk struct {
 	split    *split
 	spans    []span // by Streams
 	rewinds  bool   // next may lie before what has been written: the log was truncated
+	follows  bool   // behind it comes what follows on the past
 	err      error  // ends the split once everything before it is written
 	full     bool   // with it the split has given all it may; of the writer
 	maxBatch int64

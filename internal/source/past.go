@@ -42,8 +42,8 @@ type PastBlock struct {
 	Records func(yield func(*record.Record) bool) error
 }
 
-// recollection is a split's part of the past, and how the log follows on it. All
-// but the last three fields do not change.
+// recollection is a split's part of the past, and how the log follows on it.
+// What nothing guards does not change.
 type recollection struct {
 	part    PastPart
 	span    span  // what is delivered of it
@@ -55,6 +55,21 @@ type recollection struct {
 	read   atomic.Bool // everything is in the pipeline
 	paused atomic.Bool // the sink is behind
 	news   chan struct{}
+
+	// Guarded by the split's mu.
+	final   int64 // where the delivery ends once the log is read; valid when follows
+	follows bool  // the log is read
+	written bool  // everything has been written
+}
+
+// end is where a delivery ends as far as the writer has come: what lies beyond
+// the end of the log is delivered of the past all the same. The caller holds the
+// split's mu.
+func (p *recollection) end(d *delivery) int64 {
+	if p != nil && p.follows && !p.written && d.until == p.final {
+		return p.span.until
+	}
+	return d.until
 }
 
 // recall has a delivery begin with the past, if that has something of it that is
@@ -161,13 +176,12 @@ func (r *reader) follow(s *split) {
 	if p.rewinds {
 		d.from = min(d.from, p.live)
 	}
+	p.final, p.follows = d.until, true
 	s.bind()
 	over := p.live >= d.until
 	s.mu.Unlock()
 	s.read.Store(p.live)
-	if over || p.rewinds {
-		_ = r.e.pipe.put(r.ctx, &Chunk{Split: s.Split, split: s, next: p.live, rewinds: p.rewinds})
-	}
+	_ = r.e.pipe.put(r.ctx, &Chunk{Split: s.Split, split: s, next: p.live, rewinds: p.rewinds, follows: true})
 	s.handing.Unlock()
 	if !over {
 		f.add(s, s.position())

@@ -161,9 +161,12 @@ func (s *split) advance(c *Chunk, next int64, err error) (over []*delivery, all 
 	if s.next = max(s.next, next); c.rewinds {
 		s.next = c.next
 	}
+	if c.follows {
+		s.past.written = true
+	}
 	all = true
 	for _, d := range s.deliveries {
-		if !d.done && (err != nil || c.full || s.next >= d.until) {
+		if !d.done && (err != nil || c.full || s.next >= s.past.end(d)) {
 			d.done = true
 			over = append(over, d)
 		}
