@@ -69,6 +69,8 @@ type planner struct {
 	waits bool // for what is not in the metadata yet
 	sink  *consumeSink
 
+	newest atomic.Pointer[[]source.Want] // of the newest plan
+
 	described map[string]*metadata.Cluster
 	clusters  map[string]*cluster.Cluster
 	absent    []string // words that select nothing, as they have been told
@@ -92,6 +94,7 @@ func (p *planner) options(view *metadata.View) (source.Options, error) {
 	if o.replay.past != nil {
 		opts.Past = o.replay.past
 	}
+	o.group.options(&opts)
 	if o.bounds.perPartition > 0 {
 		opts.PerSplit = o.bounds.perPartition
 	}
@@ -170,6 +173,7 @@ func (p *planner) plan(view *metadata.View, first bool) (source.Plan, error) {
 		p.discard(clusters)
 		return source.Plan{}, err
 	}
+	p.newest.Store(&wants)
 	p.adopt(view, clusters)
 	p.tellEmpty(len(wants) == 0)
 	return source.Plan{Wants: wants, Clusters: clusters}, nil

@@ -83,10 +83,31 @@ func runFiles(ctx context.Context, o *consumeOptions) error {
 	if o.writesNothing() {
 		return o.enough(source.Stats{}, nil)
 	}
-	watched, done := whileRead(ctx, o.env.Stdout)
+	written, err := redirectFiles(ctx, o, sink, &opts)
+	if err != nil {
+		return o.ending(ctx, source.Stats{}, err)
+	}
+	defer written()
+	watched, done := whileRead(ctx, o.readBy())
 	defer done()
+	shown := o.showProgress(&opts)
 	stats, err := source.RunPast(watched, opts, o.replay.past.places(o.narrow))
+	if shown.stop(); !isClosed(err) {
+		defer shown.summary()
+	}
 	return o.ending(ctx, stats, err)
+}
+
+// redirectFiles has what is in the files go to the cluster of --to.
+func redirectFiles(ctx context.Context, o *consumeOptions, sink *consumeSink, opts *source.Options) (done func(), err error) {
+	if o.to == nil {
+		return func() {}, nil
+	}
+	view, err := loadView(ctx, o.env)
+	if err != nil {
+		return nil, err
+	}
+	return (&planner{o: o, sink: sink}).redirect(ctx, view, opts)
 }
 
 // past gives the engine what is in the files. It implements source.Past.
@@ -221,6 +242,26 @@ func (s *consumeSink) sawDecoded(d *record.Decoded) {
 		return
 	}
 	s.decoded.Do(s.tellDecoded)
+}
+
+// lacksStored refuses to copy a record as it was stored whose stored bytes are
+// not in the files: a reader would not find what it expects.
+func (p *toPreparation) lacksStored(r *record.Record) error {
+	if r.Decoded == nil {
+		return nil
+	}
+	to := p.w.s.target.o.to
+	for _, side := range []struct {
+		name     string
+		kept     *record.Value
+		replaced bool
+	}{{"key", r.Decoded.Key, to.decodedKey}, {"value", r.Decoded.Value, to.decodedValue || to.encoded}} {
+		if side.kept != nil && side.kept.SchemaID != "" && !side.replaced {
+			return source.EndRun(fault.New(fault.Failed, "%s offset %d: its %s was decoded with schema %s when the file was written, so the stored bytes are not there to be copied",
+				p.split, r.Offset, side.name, side.kept.SchemaID).WithHint("-s auto copies keys and values as the text that they were decoded to"))
+		}
+	}
+	return nil
 }
 
 // completePaths has the shell offer files and directories.

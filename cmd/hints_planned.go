@@ -5,9 +5,9 @@ import "slices"
 // plannedFlags are the flags that other versions have: their names are right,
 // and nothing like them is meant.
 var plannedFlags = []string{
-	"columns", "pretty", "validate", "avro-json",
-	"state", "order", "order-wait", "group-protocol",
-	"append", "overwrite", "rotate-size", "rotate-every", "to", "create", "registry-copy", "metrics",
+	"validate", "avro-json",
+	"state", "order", "order-wait",
+	"append", "overwrite", "rotate-size", "rotate-every", "registry-copy", "metrics",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
 

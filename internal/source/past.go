@@ -99,7 +99,7 @@ func (r *reader) recall(s *split, d *delivery, back bool, rg ranges) bool {
 	d.from = max(low, part.First)
 	p := &recollection{part: part, span: span{d.from, until, d.window}, live: live, until: d.until, news: make(chan struct{}, 1)}
 	if live > s.logEnd && until > part.Next {
-		r.beyond(s, p)
+		r.endsBefore(s, p)
 	}
 	d.until, d.wish, d.how = until, until, "the files on"
 	s.past = p
@@ -116,9 +116,9 @@ func pastStop(stop spec.Bound) int64 {
 	return spec.Open
 }
 
-// beyond deals with a past that goes on behind the end of the log: that is of
+// endsBefore deals with a past that goes on behind the end of the log: that is of
 // another topic, or has lost records.
-func (r *reader) beyond(s *split, p *recollection) {
+func (r *reader) endsBefore(s *split, p *recollection) {
 	err := fault.New(fault.Partial, "%s: the files go on to offset %d, the log ends at %d: it is another one, or a restored one", s, p.part.Next-1, s.logEnd).On(r.name)
 	switch r.e.OnGap {
 	case GapStop:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/spec"
@@ -34,14 +35,16 @@ func RunPast(ctx context.Context, o Options, places []PastPlace) (Stats, error) 
 	}
 	e.reading.Go(func() { e.onlyPast(ctx, splits) })
 	err = e.write(ctx)
+	close(e.pipe.over)
 	stop(err)
 	e.reading.Wait()
-	workers.Wait()
+	within(workersGrace, workers.Wait)
 	return e.end(err)
 }
 
 // pastSplits makes a split of each place of which something is wanted.
 func (e *engine) pastSplits(places []PastPlace) (list []*split, err error) {
+	topics := pastTopics(places)
 	for _, p := range places {
 		part, ok := e.Past.Find(p.Stream, p.Split)
 		if !ok {
@@ -55,10 +58,12 @@ func (e *engine) pastSplits(places []PastPlace) (list []*split, err error) {
 		}
 		w := newWanted(Want{ID: p.Stream, Stream: &metadata.Stream{Name: p.Stream}, Source: &metadata.Source{Cluster: p.Cluster}})
 		s := newSplit(r, splitKey{topic: p.Topic, partition: p.Partition}, []*wanted{w})
+		s.topic = topics[record.Split{Cluster: p.Cluster, Topic: p.Topic}]
 		d, err := e.pastDelivery(s, w, part)
 		if err != nil {
 			return nil, err
 		}
+		e.Monitor.begin(s)
 		e.account(p.Cluster, func(st *ClusterStats) { st.Splits++ })
 		if d.from < d.until {
 			r.open++
@@ -66,6 +71,25 @@ func (e *engine) pastSplits(places []PastPlace) (list []*split, err error) {
 		}
 	}
 	return list, nil
+}
+
+// mostPartitions bounds what a file may say of a topic.
+const mostPartitions = 1 << 16
+
+// pastTopics are the topics of places, by cluster and topic, with the partitions
+// that they had at least.
+func pastTopics(places []PastPlace) map[record.Split]cluster.Topic {
+	topics := map[record.Split]cluster.Topic{}
+	for _, p := range places {
+		at := record.Split{Cluster: p.Cluster, Topic: p.Topic}
+		t := topics[at]
+		t.Name = p.Topic
+		for id := int32(len(t.Partitions)); id <= min(p.Partition, mostPartitions); id++ {
+			t.Partitions = append(t.Partitions, cluster.Partition{ID: id})
+		}
+		topics[at] = t
+	}
+	return topics
 }
 
 func (e *engine) pastDelivery(s *split, w *wanted, part PastPart) (*delivery, error) {
