@@ -96,7 +96,7 @@ func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 		return p.block, err
 	}
 	w.loader.Begin(produce.Origin{Split: c.Split, Partitions: c.Partitions()})
-	err := p.batches()
+	err := p.records()
 	load := w.loader.End()
 	if p.full || err != nil {
 		p.block.Next = p.seen
@@ -146,6 +146,17 @@ func (p *toPreparation) resolve() error {
 	return nil
 }
 
+// records goes over all that the chunk has.
+func (p *toPreparation) records() error {
+	if !p.c.Recalled() {
+		return p.batches()
+	}
+	if err := p.c.Records(p.take); err != nil {
+		return err
+	}
+	return p.err
+}
+
 // smallBatch is the mean size of batches below which they are put together anew:
 // each would take as long as a large one on the way.
 const smallBatch, manyBatches = 4 << 10, 8
@@ -153,12 +164,6 @@ const smallBatch, manyBatches = 4 << 10, 8
 // batches goes over the chunk's batches: what may go as it is stored does, the
 // rest is taken apart.
 func (p *toPreparation) batches() error {
-	if p.c.Recalled() {
-		if err := p.c.Records(p.take); err != nil {
-			return err
-		}
-		return p.err
-	}
 	list := p.c.Batches()
 	stored := p.w.s.target.o.to.asStored() && p.w.s.onDecode == "raw"
 	for _, j := range p.judges {

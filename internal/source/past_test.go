@@ -26,7 +26,8 @@ type archive struct {
 	reads  int
 }
 
-func (a *archive) add(stream, cluster, topic string, partition int32, from, to int64) {
+func (a *archive) add(stream, topic string, partition int32, from, to int64) {
+	cluster, topic, _ := strings.Cut(topic, "/")
 	var list []int64
 	for o := from; o < to; o++ {
 		list = append(list, o)
@@ -114,10 +115,10 @@ func TestTheLogFollowsOnThePast(t *testing.T) {
 		}
 		e, w := "east/"+topic, "west/"+topic
 		a := &archive{}
-		a.add("orders", "east", topic, 0, 0, 60)
-		a.add("orders", "east", topic, 1, 0, 100) // all of it
-		a.add("orders", "west", topic, 2, 30, 31)
-		a.add("orders", "gone", topic, 2, 0, 10)
+		a.add("orders", "east/"+topic, 0, 0, 60)
+		a.add("orders", "east/"+topic, 1, 0, 100) // all of it
+		a.add("orders", "west/"+topic, 2, 30, 31)
+		a.add("orders", "gone/"+topic, 2, 0, 10)
 		want := slices.Concat(
 			part("orders", e+"/0", "old", 0, 60), part("orders", e+"/0", "new", 60, 100),
 			part("orders", e+"/1", "old", 0, 100), part("orders", e+"/2", "new", 0, 100),
@@ -180,7 +181,7 @@ func TestBoundsHoldForThePastToo(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := &archive{}
-			a.add("orders", "east", "orders", 0, 10, 50)
+			a.add("orders", "east/orders", 0, 10, 50)
 			r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east")).bounded()
 			r.opts.Past, r.opts.Limit, r.opts.PerSplit = a, tt.limit, tt.each
 			if tt.spec != "" {
@@ -233,7 +234,7 @@ func TestWhatIsMissingBetweenThePastAndTheLogIsToldByPolicy(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := &archive{}
-			a.add("orders", "east", "orders", 0, 0, tt.to)
+			a.add("orders", "east/orders", 0, 0, tt.to)
 			r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east")).bounded()
 			r.opts.Past, r.opts.OnGap = a, tt.policy
 			_, err := r.run(t.Context())
@@ -256,7 +257,7 @@ func TestPositionsAreKeptInThePast(t *testing.T) {
 	east.CreateTopic("orders", 1, nil)
 	east.Produce("orders", values("new", 0, 100)...)
 	a, kept := &archive{}, &shelf{}
-	a.add("orders", "east", "orders", 0, 0, 60)
+	a.add("orders", "east/orders", 0, 0, 60)
 	var got []string
 	for n := int64(9); n < 110; n += 9 {
 		r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east")).bounded()
@@ -280,8 +281,8 @@ func TestTwoStreamsHaveTheirOwnPast(t *testing.T) {
 	east.CreateTopic("orders", 1, nil)
 	east.Produce("orders", values("new", 0, 30)...)
 	a := &archive{}
-	a.add("one", "east", "orders", 0, 0, 10)
-	a.add("two", "east", "orders", 0, 5, 30)
+	a.add("one", "east/orders", 0, 0, 10)
+	a.add("two", "east/orders", 0, 5, 30)
 	r := newRun(t, []*kafkatest.Cluster{east}, stream("one", "orders", "east"), stream("two", "orders", "east"), stream("three", "orders", "east")).bounded()
 	r.opts.Past = a
 	if _, err := r.run(t.Context()); err != nil {
@@ -298,7 +299,7 @@ func TestADamagedRecordEndsTheRun(t *testing.T) {
 	east.CreateTopic("orders", 1, nil)
 	east.Produce("orders", values("new", 0, 100)...)
 	a := &archive{broken: 20}
-	a.add("orders", "east", "orders", 0, 0, 50)
+	a.add("orders", "east/orders", 0, 0, 50)
 	r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east"))
 	r.opts.Past = a
 	if _, err := r.run(t.Context()); !errors.Is(err, errBroken) {
@@ -317,7 +318,7 @@ func TestWhatLeavesWhileItsPastIsReadIsDrained(t *testing.T) {
 		east.Produce(topic, values("new", 0, 40)...)
 	}
 	a := &archive{gate: make(chan struct{}, 1000)}
-	a.add("orders", "east", "orders", 0, 0, 21)
+	a.add("orders", "east/orders", 0, 0, 21)
 	f := newFollowing(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east"), stream("other", "other", "east"))
 	f.opts.Past, f.opts.DrainTimeout = a, 0
 	end := f.follow(t)
@@ -347,7 +348,7 @@ func TestWhatIsStoppedInItsPastGoesOnThere(t *testing.T) {
 		east.Produce(topic, values("new", 0, 40)...)
 	}
 	a := &archive{gate: make(chan struct{}, 1000)}
-	a.add("orders", "east", "orders", 0, 0, 21)
+	a.add("orders", "east/orders", 0, 0, 21)
 	f := newFollowing(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east"), stream("other", "other", "east"))
 	f.opts.Past, f.opts.OnRemove = a, source.RemoveStop
 	end := f.follow(t)
@@ -376,8 +377,8 @@ func TestALaterClusterBringsItsPast(t *testing.T) {
 		c.Produce("orders", values("new", 0, 10)...)
 	}
 	a := &archive{}
-	a.add("orders", "east", "orders", 0, 0, 5)
-	a.add("orders", "west", "orders", 0, 0, 8)
+	a.add("orders", "east/orders", 0, 0, 5)
+	a.add("orders", "west/orders", 0, 0, 8)
 	f := newFollowing(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east"))
 	f.redefine("west", west.Bootstrap())
 	f.opts.Past = a
@@ -400,8 +401,8 @@ func TestThePastGoesToAnotherClusterToo(t *testing.T) {
 	east.Produce("orders", values("new", 0, 1000)...)
 	east.Produce("orders", values("new", 1, 1000)...)
 	a, kept := &archive{}, &shelf{}
-	a.add("orders", "east", "orders", 0, 0, 700)
-	a.add("orders", "east", "orders", 1, 0, 900)
+	a.add("orders", "east/orders", 0, 0, 700)
+	a.add("orders", "east/orders", 1, 0, 900)
 	r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east")).bounded()
 	r.opts.Past, r.opts.Keeper, r.opts.Sink = a, kept, &remote{collector: r.sink}
 	r.opts.Memory = 4000 // so that the past has to wait for the answers
@@ -437,8 +438,8 @@ func TestThePastAloneNeedsNoCluster(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, kept := &archive{}, &shelf{}
-			a.add("orders", "east", "orders", 0, 0, 60)
-			a.add("orders", "west", "orders", 1, 30, 40)
+			a.add("orders", "east/orders", 0, 0, 60)
+			a.add("orders", "west/orders", 1, 30, 40)
 			r := newRun(t, nil).bounded()
 			r.opts.Past, r.opts.Keeper, r.opts.Limit, r.opts.PerSplit = a, kept, tt.limit, tt.each
 			if tt.spec != "" {
