@@ -236,7 +236,7 @@ func TestWhatCannotBeUsedIsRefusedBeforehand(t *testing.T) {
 		{"kcat's JSON", `{"topic":"orders","partition":0,"offset":1,"key":"k","payload":"v"}` + "\n", fault.Usage, "FILE:1: no record as -f json writes it: it lacks stream, cluster, timestamp, timestamp_type, value, headers"},
 		{"a record over several lines", "{\n \"stream\": 1\n}\n", fault.Usage, "FILE:1: no record as -f json writes it: it ends in the middle"},
 		{"another line further on", whole + "\n[1]\n", fault.Usage, `FILE:5: no record as -f json writes it: it is no JSON object: "[1]"`},
-		{"a line that was cut off", whole + row(0, 3, "x")[:100] + "\n" + row(0, 4, "x"), fault.Usage, "FILE:4: no record as -f json writes it: it ends in the middle"},
+		{"a line that was cut off", whole + row(0, 3, "x")[:100] + "\n" + row(0, 4, "x"), fault.Refused, "FILE:4: the record is cut off"},
 		{"a last line that was cut off", whole + row(0, 3, "x")[:100], fault.Refused, "FILE:4: the file ends in the middle of a record"},
 		{"one that was cut within a character", whole + strings.Replace(row(0, 3, "x"), `"x"`, `"`+"\u00e9"[:1], 1)[:130], fault.Refused, "FILE:4: the file ends in the middle of a record"},
 		{"gzip that was cut off", packed[:len(packed)-9], fault.Refused, "FILE: the compressed data is damaged or cut off, behind line 3"},

@@ -216,6 +216,9 @@ func (l *looking) line(line []byte, ended bool, at int64) error {
 	if err == nil && text[len(text)-1] != '}' {
 		err = errShort
 	}
+	if errors.Is(err, errShort) && bytes.HasPrefix(text, []byte(`{"stream":"`)) {
+		return fault.New(fault.Refused, "%s:%d: the record is cut off", l.path, l.lines.number).WithHint("mend or remove that line")
+	}
 	if err != nil {
 		return foreign(l.path, l.lines.number, err)
 	}
