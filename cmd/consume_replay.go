@@ -56,6 +56,7 @@ func (o *consumeOptions) openReplay(ctx context.Context) error {
 	if o.replay.path == "" {
 		return nil
 	}
+	o.env.run.notices.Verbosef(1, "--replay: looking at the files in %s", o.replay.path)
 	files, err := replay.Open(ctx, o.replay.path)
 	if err != nil {
 		return err

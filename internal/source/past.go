@@ -264,6 +264,8 @@ var errNobody = errors.New("nothing more is wanted")
 
 // readPast puts the past of splits into the pipeline.
 func (e *engine) readPast(ctx context.Context, list []*split) error {
+	e.pipe.recalling.Store(true)
+	defer e.pipe.recalling.Store(false)
 	from, of := map[int]int64{}, map[int][]*split{}
 	for _, s := range list {
 		id := s.past.part.ID
