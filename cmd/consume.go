@@ -53,6 +53,7 @@ type consumeFlags struct {
 	progress    string
 	metrics     string
 	filter      filterFlags
+	replay      string
 	text        textFlags
 	group       groupFlags
 	to          toFlags
@@ -86,6 +87,7 @@ type consumeOptions struct {
 	changes   changeOptions
 	maxBatch  int64
 	files     fileOptions
+	replay    replayOptions
 	started   time.Time
 	progress  string
 	metrics   string     // where to listen for Prometheus; "" is nowhere
@@ -147,7 +149,7 @@ kept; --order timestamp merges partitions and clusters by time.`,
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
-		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
+		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns, "replay": completePaths,
 		"metrics":        completeNothing,
 		"order":          oneOfWords(string(source.OrderNone), string(source.OrderTimestamp)),
 		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
@@ -191,6 +193,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.DurationVar(&f.retain, "retain", 24*time.Hour, "how long positions of what was removed are kept: `TIME`; 0 forgets at once")
 	fs.DurationVar(&f.refresh, "refresh", metadata.DefaultRefresh, "how often metadata and topics are looked at without news: `TIME`")
 	fs.IntVar(&f.failures, "max-refresh-failures", 0, "end the run when the metadata is bad `N` times in a row; 0 is never")
+	fs.StringVar(&f.replay, "replay", "", "first the records of `PATH`, files that -f json wrote, then what follows them in the logs; without STREAM only these")
 	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
 	fs.StringVar(&f.progress, "progress", "auto", "progress and a summary on stderr: `auto`, json or off")
 	fs.StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics at `ADDR`, such as :9090, under /metrics")
@@ -203,6 +206,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 	o := &consumeOptions{
 		env: env, words: args, regex: f.regex, all: f.all, limit: f.num, failFast: f.failFast, wait: f.wait,
 		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress, metrics: f.metrics,
+		replay: replayOptions{path: f.replay},
 	}
 	for _, step := range []func() error{
 		o.checkWords,
@@ -214,6 +218,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return o.setGroup(cmd, f) },
 		func() error { return o.setFiles(cmd, f) },
 		func() error { return o.setBounds(cmd, f) },
+		func() error { return o.setReplay(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
 		func() error { return o.setTo(cmd, f) },
@@ -229,7 +234,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 }
 
 func (o *consumeOptions) checkWords() error {
-	if len(o.words) == 0 && !o.all {
+	if len(o.words) == 0 && !o.all && !o.onlyFiles() {
 		return fault.New(fault.Usage, "consume needs a STREAM").
 			WithHint("kcm describe lists the streams; -a takes all of them")
 	}
@@ -285,6 +290,12 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 
 // runConsume reads until the end, the limit or a signal.
 func runConsume(ctx context.Context, o *consumeOptions) error {
+	if err := o.openReplay(ctx); err != nil {
+		return o.ending(ctx, source.Stats{}, err)
+	}
+	if o.onlyFiles() {
+		return runFiles(ctx, o)
+	}
 	in, err := findInputs(o.env)
 	if err != nil {
 		return err

@@ -10,6 +10,9 @@ import (
 func (o *consumeOptions) event(ev source.Event) {
 	o.env.run.metrics.Happened(ev)
 	n := o.env.run.notices
+	if ev.Kind == source.Begun && o.replay.past != nil {
+		o.replay.past.tellUnused()
+	}
 	if ev.Kind == source.Begun && !o.bounded && !o.promised && !o.env.StdoutTerminal {
 		n.Notef("following; -e stops at the end")
 		return

@@ -29,6 +29,8 @@ type consumeSink struct {
 	gather                   []byte
 
 	filter      *filter.Filter // nil is none
+	decoded     sync.Once
+	tellDecoded func() // of stored bytes that are not there; may be nil
 	failed      sync.Once
 	tellFailure func(string) // of the filter's first failure; may be nil
 }
@@ -48,6 +50,9 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 		s.tellFailure = func(failure string) {
 			o.env.run.notices.Warnf("--where failed at %s; such records are left out", failure)
 		}
+	}
+	s.tellDecoded = func() {
+		o.env.run.notices.Warnf("--replay: values were decoded with a schema when the files were written; their text is written, because their stored bytes are not there")
 	}
 	// What is not shown is decoded as well where it decides about the record.
 	s.decodesKey = s.needs.Key || o.onDecode != "raw"
@@ -282,10 +287,10 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		return false
 	}
 	w, d := p.w, &p.decoders[stream]
-	w.shown.begin(d.shown, r)
+	w.shown.begin(d.shown, d.choice.shown, r)
 	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
 		p.judged = &w.judged
-		p.judged.begin(d.judged, r)
+		p.judged.begin(d.judged, d.choice.judged, r)
 	}
 	if !p.keeps(r, stream) {
 		p.block.Filtered++
@@ -302,10 +307,16 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil
 	}
+	if r.Decoded != nil {
+		w.s.sawDecoded(r.Decoded)
+	}
 	if !p.divides() {
 		p.buf.data = p.formats[stream].Append(p.buf.data, r, key, value)
 	} else {
 		w.divider.Added(p.formats[stream].Append(w.divider.Buffer(stream, r.Timestamp), r, key, value))
+	}
+	if p.cuts {
+		p.buf.cuts = append(p.buf.cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(p.buf.data), Stream: stream})
 	}
 	if p.cuts {
 		p.buf.cuts = append(p.buf.cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(p.buf.data), Stream: stream})

@@ -6,7 +6,7 @@ import "slices"
 // and nothing like them is meant.
 var plannedFlags = []string{
 	"validate", "avro-json",
-	"registry-copy", "replay",
+	"registry-copy",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
 

@@ -216,7 +216,7 @@ func (r *reader) begin(s *split, now facts) {
 	if s.quota = r.e.quotas.of(r.leftover(s.wants[0].key(), s.Topic, s.Partition)); s.quota.spent() {
 		until = from // it has given all it may before it left
 	}
-	r.detail(2, "%s: from %d %s", s, from, untilText(until))
+	r.detail(2, "%s: from %d %s", s, from, s.wayText(until))
 	r.e.account(r.name, func(st *ClusterStats) { st.Splits++ })
 	r.mu.Lock()
 	if from < until {
@@ -232,6 +232,11 @@ func (r *reader) begin(s *split, now facts) {
 		return
 	}
 	f := r.feed(r.ctx, s.committed, s.id)
+	if s.past != nil {
+		f.reserve(s)
+		r.e.pasts.admit(s)
+		return
+	}
 	if waits {
 		f.reserve(s)
 		r.waiting = append(r.waiting, s)
@@ -266,7 +271,7 @@ func (r *reader) leftover(want, topic string, partition int32) leftover {
 // lies beyond the end of the log.
 func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool) {
 	sf := r.facts(s, f)
-	s.backlog, s.logStart = sf.End, sf.Start
+	s.backlog, s.logStart, s.logEnd = sf.End, sf.Start, f.offsets[s.at()][pointEnd].Offset
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
 	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
@@ -281,15 +286,22 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	d.wish = d.until
 	d.how = startText(rg.command.Start, r.e.Started)
 	if back, err := r.comeback(s, w); back != nil || err != nil {
-		if r.group != nil && back != nil {
+		switch {
+		case r.group != nil && back != nil:
 			r.atCommit(s, d, *back, sf.End)
-		} else {
+		default:
 			r.comeBack(s, d, back, err)
+			if err == nil && *back >= 0 {
+				r.recall(s, d, true, rg)
+			}
 		}
 		return d, false
 	}
 	if s.tailed {
 		d.from, d.how = min(s.tailFrom, d.until), "its last records"
+		return d, false
+	}
+	if r.recall(s, d, false, rg) {
 		return d, false
 	}
 	for _, n := range b.Notes {

@@ -83,6 +83,7 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 	}
 	r.lookAgain(ctx, l, changed)
 	r.admit(ctx)
+	r.goOver()
 	return false, nil
 }
 

@@ -28,7 +28,8 @@ type engine struct {
 	ids     identities
 	kept    positions
 	quotas  quotas
-	tail    *tail           // nil: it does not begin at the last records
+	tail    *tail // nil: it does not begin at the last records
+	pasts   pasts
 	groups  *groups         // nil without a group
 	entered *gathering      // readers that have said who their cluster is
 	begun   *gathering      // readers that know where to begin
@@ -74,6 +75,9 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 		}
 	})
 	e.reading.Go(func() { e.follow(ctx) })
+	if e.Past != nil {
+		e.reading.Go(func() { e.remember(ctx) })
+	}
 	for range e.Workers {
 		workers.Go(func() { e.pipe.prepare(ctx) })
 	}
@@ -147,7 +151,7 @@ func newEngine(o Options) *engine {
 		gs = &groups{}
 		o.Keeper = gs
 	}
-	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, groups: gs, readers: map[string]*reader{}}
+	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, pasts: pasts{news: make(chan struct{}, 1)}, groups: gs, readers: map[string]*reader{}}
 	e.stats.Clusters = map[string]ClusterStats{}
 	e.pipe = newPipeline(o, e.written)
 	if e.tail = newTail(o); e.pipe.merge != nil {

@@ -133,6 +133,9 @@ func (p *pipeline) release(s *split) {
 // hold stops fetching a split, or goes on with it.
 func (s *split) hold(on bool) {
 	s.sending.paused = on
+	if s.past != nil {
+		s.past.hold(on)
+	}
 	s.mu.Lock()
 	f := s.feed
 	s.mu.Unlock()

@@ -30,6 +30,8 @@ type pipeline struct {
 
 	room room
 	idle idle
+	// recalling is set while the past is read.
+	recalling atomic.Bool
 	keeping
 	forwarding
 	merge *merger       // nil: what comes first is written first
@@ -217,7 +219,11 @@ func (p *pipeline) next(ctx context.Context, wait bool) (*job, error) {
 		case <-p.idle.begun:
 			p.idle.begin()
 		case <-p.idle.over():
-			if len(p.queue) == 0 {
+			switch {
+			case len(p.queue) > 0:
+			case p.recalling.Load(): // the past may be far to go to
+				p.idle.begin()
+			default:
 				return nil, errIdle
 			}
 		case <-ctx.Done():

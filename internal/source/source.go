@@ -68,6 +68,7 @@ type Options struct {
 
 	GiveUp time.Duration // how long a cluster may give no contact
 	Keeper Keeper        // of positions beyond the run; nil is none
+	Past   Past          // read before the logs; nil is none
 	// Group is the consumer group to join on every cluster; empty is none. Reading
 	// begins at its commits, and what has been written is committed. It takes the
 	// place of a Keeper.
