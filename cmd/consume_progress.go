@@ -15,7 +15,7 @@ func (o *consumeOptions) showProgress(opts *source.Options) *progress {
 	opts.Monitor = m
 	env := o.env
 	env.run.metrics.Watch(func() source.Snapshot { return m.Snapshot(time.Now()) })
-	return startProgress(env.run.notices, opts.Monitor, progressOptions{
+	return startProgress(env.run.notices, m.Snapshot, progressOptions{
 		live:  env.StderrTerminal && !o.seen() && env.Getenv("TERM") != "dumb",
 		off:   o.progress == "off",
 		limit: o.limit,
