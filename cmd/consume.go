@@ -121,6 +121,10 @@ go without a restart, each told on stderr. What is removed is read to its end
 first, and read on where it stopped if it comes back. With -e what is read is
 fixed at the start.
 
+With -g the run is a member of a consumer group on each cluster: it reads the
+partitions that it is given from the group's commits on, and commits exactly what
+it has written.
+
 Records go to stdout, everything else to stderr. The order within a partition is
 kept; --order timestamp merges partitions and clusters by time.`,
 		Example: `  kcm consume orders                     follow a stream
@@ -131,6 +135,7 @@ kept; --order timestamp merges partitions and clusters by time.`,
   kcm consume orders -G v:needle         those with needle in their value
   kcm consume orders -w '.value.id > 7'  those for which a jq expression holds
   kcm consume orders -O '{topic}-{partition}.json.gz' --state s  files; run again to go on
+  kcm consume orders -g billing          as a member of a consumer group
   kcm consume -b localhost:9092 orders   a topic, without metadata`,
 		ValidArgsFunction: completeStreams(env),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -135,9 +135,11 @@ func (c *Cluster) ExplainGroup(err error, group string) error {
 	return c.kind(fault.KindOf(known), err, c.name, "group %s: %s", group, text).WithHint("%s", fault.HintOf(known))
 }
 
-func notThere(code int16) (err error, absent bool) {
+// notThere reports whether an answer says that there is no such group of the kind
+// that was asked for.
+func notThere(code int16) (absent bool, err error) {
 	err = kerr.ErrorForCode(code)
-	return err, errors.Is(err, kerr.GroupIDNotFound) || errors.Is(err, kerr.UnsupportedVersion)
+	return errors.Is(err, kerr.GroupIDNotFound) || errors.Is(err, kerr.UnsupportedVersion), err
 }
 
 func askClassic(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
@@ -148,7 +150,7 @@ func askClassic(ctx context.Context, cl *kgo.Client, name string, info *GroupInf
 		return err
 	}
 	for _, g := range resp.Groups {
-		if err, absent := notThere(g.ErrorCode); absent {
+		if absent, err := notThere(g.ErrorCode); absent {
 			return nil
 		} else if err != nil {
 			return err
@@ -172,7 +174,7 @@ func askConsumer(ctx context.Context, cl *kgo.Client, name string, info *GroupIn
 		return err
 	}
 	for _, g := range resp.Groups {
-		if err, absent := notThere(g.ErrorCode); absent {
+		if absent, err := notThere(g.ErrorCode); absent {
 			return nil
 		} else if err != nil {
 			return err
@@ -194,7 +196,7 @@ func askShare(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo)
 		return err
 	}
 	for _, g := range resp.Groups {
-		if err, absent := notThere(g.ErrorCode); absent {
+		if absent, err := notThere(g.ErrorCode); absent {
 			return nil
 		} else if err != nil {
 			return err
@@ -212,7 +214,7 @@ func askStreams(ctx context.Context, cl *kgo.Client, name string, info *GroupInf
 		return err
 	}
 	for _, g := range resp.Groups {
-		if err, absent := notThere(g.ErrorCode); absent {
+		if absent, err := notThere(g.ErrorCode); absent {
 			return nil
 		} else if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
@@ -177,8 +175,6 @@ func members(t *testing.T, c *kafkatest.Cluster, group string, n int) (kind, ass
 	}
 }
 
-var _ = kmsg.ListGroups
-
 // TestAGroupBesideOthers joins groups of other clients as they are, takes its
 // share while they go on and gives it back; nothing is lost, and no group becomes
 // another kind of group.
@@ -304,5 +300,3 @@ func TestMembersComeAndGo(t *testing.T) {
 		})
 	}
 }
-
-var _ = slices.Sort[[]int]

@@ -155,7 +155,10 @@ func (r *reader) refuse(s *split) {
 
 // ranges are the two that bind a delivery: the command's with the source's
 // start where the command has none, and the source's own for its stop.
-type ranges struct{ command, source spec.Range }
+type ranges struct {
+	command, source spec.Range
+	early           bool // it starts where the log ended when the run began
+}
 
 func (r *reader) ranges(s *split, w *wanted) ranges {
 	var rg ranges
@@ -174,23 +177,25 @@ func (r *reader) ranges(s *split, w *wanted) ranges {
 		rg.command.Start = spec.Bound{Kind: spec.Start}
 	}
 	rg.command = rg.command.OrElse(spec.Range{Start: r.e.Start})
-	rg.command.Start = r.beginning(s, w, o, rg.command.Start)
+	r.fromNow(&rg, s, w, o)
 	return rg
 }
 
-// beginning is where a delivery begins that is to begin at start, unless it was
-// read before.
-func (r *reader) beginning(s *split, w *wanted, o origin, start spec.Bound) spec.Bound {
-	switch {
+// fromNow puts "end" where it is meant: what has been written since the run began,
+// or since a partition is there, is never left out.
+func (r *reader) fromNow(rg *ranges, s *split, w *wanted, o origin) {
+	end, early := r.group.endOf(s, o)
+	switch start := rg.command.Start; {
 	case start.Kind == spec.Stored && r.knowsOthers(w, s):
-		return spec.Bound{Kind: spec.Start}
+		rg.command.Start = spec.Bound{Kind: spec.Start}
 	case start.Kind != spec.End || start.N != 0:
 	case o == appeared || r.knowsOthers(w, s):
-		return spec.Bound{Kind: spec.Start}
+		rg.command.Start = spec.Bound{Kind: spec.Start}
+	case early:
+		rg.command.Start, rg.early = spec.Bound{Kind: spec.Offset, N: end}, true
 	case (r.lates || r.again || o != initial) && !r.e.Exit:
-		return spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
+		rg.command.Start = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
 	}
-	return start
 }
 
 func (s *split) place(w *wanted) place { return place{w.key(), s.Topic, s.Partition} }
@@ -284,7 +289,9 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 		d.until = min(d.until, sf.End)
 	}
 	d.wish = d.until
-	d.how = startText(rg.command.Start, r.e.Started)
+	if d.how = startText(rg.command.Start, r.e.Started); rg.early {
+		d.how = "its end when this run began"
+	}
 	if back, err := r.comeback(s, w); back != nil || err != nil {
 		switch {
 		case r.group != nil && back != nil:

@@ -231,6 +231,9 @@ func (r *reader) discover(ctx context.Context) (missing []error, err error) {
 		return []error{err}, ctx.Err()
 	}
 	r.subscribe(found)
+	if err := r.noteEnds(ctx, found); err != nil {
+		return nil, err
+	}
 	var fresh []*split
 	for _, f := range found {
 		splits, lacks := r.splits(ctx, f)

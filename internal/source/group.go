@@ -37,6 +37,7 @@ type grouping struct {
 	slow    bool                                       // it has been told that joining takes its time
 	found   map[record.Split]bool                      // what there is to be given
 	parts   map[string]int                             // of topics
+	ends    map[cluster.TopicPartition][2]int64        // of the reader's goroutine: high watermark and stable end when the run began; nil until they are known
 	begun   bool                                       // of the reader's goroutine: reading has begun
 	asked   time.Time                                  // of the reader's goroutine: when the group was last asked whether it has settled
 }

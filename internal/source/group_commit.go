@@ -54,8 +54,7 @@ func (m *member) found(p cluster.TopicPartition, at committed) {
 // commitLoop commits what there is to commit, at most once a second. What the
 // group refuses at the moment is tried again.
 func (m *member) commitLoop() {
-	var failing time.Time // since when
-	told := false
+	var failing failing
 	for {
 		select {
 		case <-m.news:
@@ -66,33 +65,47 @@ func (m *member) commitLoop() {
 			ctx, cancel := context.WithTimeout(m.ctx, commitLimit)
 			err := m.commit(ctx, cl, nil)
 			cancel()
-			switch {
-			case m.ctx.Err() != nil:
+			if m.ctx.Err() != nil {
 				return
-			case err == nil:
-				if told {
-					m.h.trouble(nil, false)
-				}
-				failing, told = time.Time{}, false
-			case failing.IsZero():
-				failing = time.Now()
-				fallthrough
-			default:
-				signal(m.news)
-				if errors.Is(err, kerr.GroupAuthorizationFailed) {
-					break // the next sign of life is refused too, and ends the membership
-				}
-				if !passing(err) || time.Since(failing) > commitPatience {
-					told = true
-					m.h.trouble(m.explainCommit(err), false)
-				}
 			}
+			if err != nil {
+				signal(m.news)
+			}
+			failing.heed(m, err)
 		}
 		select {
 		case <-time.After(commitPause):
 		case <-m.ctx.Done():
 			return
 		}
+	}
+}
+
+// failing is since when commits fail, and whether that has been told.
+type failing struct {
+	since time.Time
+	told  bool
+}
+
+// heed tells that commits fail, if that is more than what a group that is being
+// rearranged does for a moment, and that they do not any more.
+func (f *failing) heed(m *member, err error) {
+	switch {
+	case err == nil && f.told:
+		m.h.trouble(nil, false)
+		fallthrough
+	case err == nil:
+		*f = failing{}
+		return
+	case f.since.IsZero():
+		f.since = time.Now()
+	}
+	if errors.Is(err, kerr.GroupAuthorizationFailed) { // the next sign of life is refused too, and ends the membership
+		return
+	}
+	if !passing(err) || time.Since(f.since) > commitPatience {
+		f.told = true
+		m.h.trouble(m.explainCommit(err), false)
 	}
 }
 

@@ -24,7 +24,6 @@ type member struct {
 	group    string
 	protocol GroupProtocol
 	h        memberHandler
-	refresh  time.Duration   // of the topics' numbers of partitions
 	ctx      context.Context //nolint:containedctx // of the whole membership
 	stop     context.CancelFunc
 	wake     chan struct{} // capacity 1: the subscription has changed

@@ -29,7 +29,7 @@ func (p *pipeline) dropDisowned(jobs []*job) {
 // taken, and keeps their positions; or until ctx ends.
 func (p *pipeline) settled(ctx context.Context, list []*split) {
 	for range settleTries {
-		if p.askUnlessOver(ctx) != nil || !p.ledger.waits(list) {
+		if p.ask(ctx) != nil || !p.ledger.waits(list) {
 			return
 		}
 		select {
@@ -47,8 +47,9 @@ const (
 	settleTries = 50
 )
 
-// askUnlessOver has positions kept, if there is still somebody to do it.
-func (p *pipeline) askUnlessOver(ctx context.Context) error {
+// ask has the writer keep the positions of what has been written, and waits for
+// it as long as ctx allows: the writer may be in a write that does not end.
+func (p *pipeline) ask(ctx context.Context) error {
 	done := make(chan error, 1)
 	select {
 	case p.asked <- done:

@@ -125,6 +125,44 @@ func (g *grouping) note(m match, partition int32) {
 	}
 }
 
+// noteEnds looks up, once, where the logs end when the run begins: partitions are
+// given a while later.
+func (r *reader) noteEnds(ctx context.Context, found []match) error {
+	g := r.group
+	if g == nil || g.ends != nil || r.e.Exit || r.e.Start.Kind != spec.End && !r.e.Offsets.Starts() {
+		return nil
+	}
+	var of []cluster.TopicPartition
+	for _, m := range found {
+		for _, p := range m.topic.Partitions {
+			of = append(of, cluster.TopicPartition{Topic: m.topic.Name, Partition: p.ID})
+		}
+	}
+	offsets, err := r.cluster.Offsets(ctx, of, cluster.End(), cluster.Stable())
+	if err != nil {
+		return err
+	}
+	g.ends = map[cluster.TopicPartition][2]int64{}
+	for at, o := range offsets {
+		if len(o) == 2 && o[0].Err == nil && o[1].Err == nil {
+			g.ends[at] = [2]int64{o[0].Offset, o[1].Offset}
+		}
+	}
+	return nil
+}
+
+// endOf returns where the log ended when the run began, of what was there then.
+func (g *grouping) endOf(s *split, o origin) (end int64, known bool) {
+	if g == nil || g.r.lates || o != initial {
+		return 0, false
+	}
+	ends, known := g.ends[s.at()]
+	if s.committed {
+		return ends[1], known
+	}
+	return ends[0], known
+}
+
 // truncated stops a split whose log has lost records that were read: what has
 // been committed of it is not there any more.
 func (f *feed) truncated(s *split, ev fetch.Truncated) {
