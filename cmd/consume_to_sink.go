@@ -165,35 +165,23 @@ const smallBatch, manyBatches = 4 << 10, 8
 // batches goes over the chunk's batches: what may go as it is stored does, the
 // rest is taken apart.
 func (p *toPreparation) batches() error {
-	list := p.c.Batches()
-	stored := p.w.s.target.o.to.asStored() && p.w.s.onDecode == "raw"
-	for _, j := range p.judges {
-		stored = stored && j == nil
-	}
-	size := 0
-	for _, raw := range list {
-		size += len(raw)
-	}
-	if len(list) >= manyBatches && size/len(list) < smallBatch {
-		stored = false
-	}
-	for _, raw := range list {
+	stored := p.storable()
+	for _, raw := range p.c.Batches() {
 		h, err := raw.Head()
 		if err != nil {
 			return err
 		}
-		if stored && p.takes(len(p.topics)*int(h.NumRecords)) {
-			whole := true
-			for i := range p.topics {
-				whole = whole && p.c.Whole(&h, i)
+		n := len(p.topics) * int(h.NumRecords)
+		whole := stored && p.takes(n)
+		for i := range p.topics {
+			whole = whole && p.c.Whole(&h, i)
+		}
+		if whole && p.w.loader.Store(p.topics, &h, raw) {
+			for stream := range p.topics {
+				p.block.Count(stream, int(h.NumRecords))
 			}
-			if whole && p.w.loader.Store(p.topics, &h, raw) {
-				for stream := range p.topics {
-					p.block.Count(stream, int(h.NumRecords))
-				}
-				p.seen = h.Next()
-				continue
-			}
+			p.seen = h.Next()
+			continue
 		}
 		more, err := p.c.RecordsIn(raw, p.take)
 		if err == nil {
@@ -204,6 +192,24 @@ func (p *toPreparation) batches() error {
 		}
 	}
 	return nil
+}
+
+// storable reports whether batches may go as they are at all: nothing looks at
+// their records, and they are not too many small ones.
+func (p *toPreparation) storable() bool {
+	if !p.w.s.target.o.to.asStored() || p.w.s.onDecode != "raw" {
+		return false
+	}
+	for _, j := range p.judges {
+		if j != nil {
+			return false
+		}
+	}
+	list, size := p.c.Batches(), 0
+	for _, raw := range list {
+		size += len(raw)
+	}
+	return len(list) < manyBatches || size/len(list) >= smallBatch
 }
 
 // takes reports whether n deliveries more are within the limit.

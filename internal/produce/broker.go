@@ -145,6 +145,8 @@ func (w *Writer) send(b *broker, r *request) {
 type writeHook struct{ w *Writer }
 
 // OnBrokerWrite implements kgo.HookBrokerWrite.
+//
+//nolint:revive // the number of arguments is kgo's
 func (h writeHook) OnBrokerWrite(meta kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, _ error) {
 	if key != 0 {
 		return

@@ -26,16 +26,15 @@ func (t *trouble) note(now time.Time, err error) {
 	}
 }
 
-// clear ends the trouble and reports whether there was any.
-func (t *trouble) clear() bool {
+// clear ends the trouble, if there is any.
+func (t *trouble) clear() {
 	if t.since.IsZero() {
-		return false
+		return
 	}
 	if t.told {
 		t.event(Back, t.place()+": back", "")
 	}
 	t.since, t.told, t.err = time.Time{}, false, nil
-	return true
 }
 
 // place is what the trouble is about.
