@@ -195,7 +195,7 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 		w.left -= int64(p.block.Written)
 	}
 	if w.divider != nil {
-		*p.buf, p.block.Load = w.divider.End(*p.buf)
+		*p.buf, p.block.Load = w.divider.End()
 	}
 	p.block.Data = *p.buf
 	buf := p.buf
@@ -233,7 +233,7 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	*buf = (*buf)[:0]
 	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
 	if w.divider != nil {
-		w.divider.Begin(c.Streams, c.Split)
+		w.divider.Begin(*buf, c.Streams, c.Split)
 	}
 	for _, stream := range c.Streams {
 		d := w.pairs(stream)
