@@ -301,7 +301,7 @@ func (l *orderedLoad) Cut(from, to int) (load any, size int) {
 
 // part parts the records by their files.
 func (l *orderedLoad) part(d *files.Divider) *files.Load {
-	d.Begin(l.streams, l.split)
+	d.Begin(nil, l.streams, l.split)
 	begin := 0
 	if l.from > 0 {
 		begin = l.cuts[l.from-1].End
@@ -310,7 +310,7 @@ func (l *orderedLoad) part(d *files.Divider) *files.Load {
 		d.Added(append(d.Buffer(c.Stream, c.Time), l.data[begin:c.End]...))
 		begin = c.End
 	}
-	_, load := d.End(nil)
+	_, load := d.End()
 	return load
 }
 

@@ -200,7 +200,7 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 		w.left -= int64(p.block.Written)
 	}
 	if p.divides() {
-		p.buf.data, p.block.Load = w.divider.End(p.buf.data)
+		p.buf.data, p.block.Load = w.divider.End()
 	}
 	p.block.Data, p.block.Cuts = p.buf.data, p.buf.cuts
 	if p.cuts && w.divider != nil {
@@ -243,7 +243,7 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 		p.block.ByStream = make([]int, len(c.Streams))
 	}
 	if p.divides() {
-		w.divider.Begin(c.Streams, c.Split)
+		w.divider.Begin(buf.data, c.Streams, c.Split)
 	}
 	for _, stream := range c.Streams {
 		d := w.pairs(stream)

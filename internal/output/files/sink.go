@@ -97,6 +97,7 @@ type target struct {
 	special bool // no regular file, but a device or a pipe
 	gone    bool // the sink has dropped it
 	used    int64
+	begun   int64 // up to where the system has been asked to bring the file to the disk
 }
 
 // current is the file of a target that records go to now.

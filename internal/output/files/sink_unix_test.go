@@ -78,11 +78,11 @@ type entry struct {
 
 // load makes a load of records of one split for the streams "s" and "z".
 func (r *rig) load(split record.Split, list ...entry) *Load {
-	r.d.Begin([]string{"s", "z"}, split)
+	r.d.Begin(nil, []string{"s", "z"}, split)
 	for _, e := range list {
 		r.d.Added(append(r.d.Buffer(e.stream, e.ms), e.text+"\n"...))
 	}
-	_, l := r.d.End(nil)
+	_, l := r.d.End()
 	return l
 }
 
