@@ -276,7 +276,7 @@ func TestAFollowWaitsForAnIdleSplitNoLongerThanItMay(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 		m.wantLines(t, "a@0")
 		m.put(a, 1, 2)
-		m.put(b, 0, 2)                       // b@0 is below what was written, and b@1 not above a@1
+		m.put(b, 0, 2)                      // b@0 is below what was written, and b@1 not above a@1
 		m.wantLines(t, "a@0", "b@0", "b@1") // a@1 waits for what b may have next
 		m.put(b, 2, 3)
 		m.wantLines(t, "a@0", "b@0", "b@1", "a@1") // and b@2 for a
