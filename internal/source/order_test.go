@@ -385,3 +385,41 @@ func TestTheLastRecordsOfADeadClusterAreNotWaitedForByAFollow(t *testing.T) {
 	eventually(t, "the last ones", func() bool { return r.count() == 2 })
 	checkLines(t, r.sink.all(), []string{"s east/orders/0@7 v7", "s east/orders/0@8 v8"})
 }
+
+// TestOrderGoesOnWithWhatWasReadOfALostCluster loses one while it is merged.
+func TestOrderGoesOnWithWhatWasReadOfALostCluster(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	east, west := rig.Cluster("east"), rig.Cluster("west")
+	parts := map[record.Split][]kafkatest.Record{}
+	for _, c := range []*kafkatest.Cluster{east, west} {
+		c.CreateTopic("orders", 1, nil)
+		for batch := range 40 {
+			var records []kafkatest.Record
+			for i := range 100 {
+				records = append(records, kafkatest.Record{Time: firstTime + int64(batch*100+i), Value: fmt.Appendf(nil, "%01000d", i)})
+			}
+			c.Produce("orders", records...)
+			split := record.Split{Cluster: c.Name(), Topic: "orders"}
+			parts[split] = append(parts[split], records...)
+		}
+	}
+	r := newRun(t, []*kafkatest.Cluster{east, west}, stream("s", "orders", "east", "west")).bounded().ordered()
+	r.opts.Memory, r.opts.GiveUp = 1<<20, 2*time.Second
+	r.sink.first = func() { west.Kill9(west.FirstNode()) }
+	if _, err := r.run(t.Context()); fault.KindOf(err) != fault.Partial {
+		t.Errorf("ended with %v", err)
+	}
+	got := r.sink.all()
+	n := 0
+	for _, line := range got {
+		if line[:len("s west")] == "s west" {
+			n++
+		}
+	}
+	if n == 0 || n == 4000 {
+		t.Fatalf("%d records of west", n)
+	}
+	split := record.Split{Cluster: "west", Topic: "orders"}
+	parts[split] = parts[split][:n]
+	checkOrder(t, got, inOrder("s", parts))
+}
