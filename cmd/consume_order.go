@@ -84,10 +84,11 @@ func (o *consumeOptions) sparing() (done func()) {
 
 // tellOrder tells how far the records that were written are not in order.
 func (o *consumeOptions) tellOrder(stats source.Stats) {
+	n := o.env.run.notices
 	if stats.Late > 0 {
-		o.env.run.notices.Warnf("%s came late and stand behind later ones; --order-wait was %s", count(stats.Late, "record"), o.order.wait)
+		n.Warnf("%s came late, behind later ones; --order-wait is %s", count(stats.Late, "record"), o.order.wait)
 	}
 	if stats.Back > 0 {
-		o.env.run.notices.Notef("%s stand behind later ones, as in their partitions", count(stats.Back, "record"))
+		n.Notef("%s out of order, as in the partitions themselves", count(stats.Back, "record"))
 	}
 }

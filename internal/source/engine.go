@@ -154,9 +154,8 @@ func newEngine(o Options) *engine {
 	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, pasts: pasts{news: make(chan struct{}, 1)}, groups: gs, readers: map[string]*reader{}}
 	e.stats.Clusters = map[string]ClusterStats{}
 	e.pipe = newPipeline(o, e.written)
-	if e.tail = newTail(o); e.pipe.merge != nil {
-		e.pipe.merge.tail = e.tail
-	}
+	e.tail = newTail(o)
+	e.pipe.merge.begin(e.tail, o)
 	names, wants := byCluster(o.Wants)
 	var readers []*reader
 	for _, name := range names {
@@ -166,6 +165,7 @@ func newEngine(o Options) *engine {
 		readers = append(readers, r)
 		e.pipe.merge.await(r, true)
 		e.tail.expect(r)
+		e.pipe.merge.expect(r)
 	}
 	e.active, e.first, e.planned = len(readers), len(readers), len(o.Wants)
 	e.entered, e.begun = newGathering(readers), newGathering(readers)

@@ -110,6 +110,9 @@ func (m *merger) lane(s *split) *lane {
 	if l == nil {
 		m.born++
 		l = &lane{split: s, born: m.born, since: time.Now(), horizon: least, tail: s.tail}
+		if m.tail != nil && m.tail.n == 0 {
+			l.tail = s.backlog
+		}
 		m.of[s] = l
 		m.lanes = append(m.lanes, l)
 		m.unsorted = true

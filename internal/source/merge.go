@@ -72,7 +72,29 @@ func newMerger(o Options, p *pipeline) *merger {
 		m.joins = j.Joins()
 	}
 	m.free.L, m.left.L = &m.mu, &m.mu
+	if o.Monitor != nil {
+		o.Monitor.merging.Store(m)
+	}
 	return m
+}
+
+// begin gives the merger what it begins with: the last records, or all that there
+// is by now.
+func (m *merger) begin(t *tail, o Options) {
+	switch {
+	case m == nil:
+	case t != nil:
+		m.tail = t
+	case !o.Exit:
+		m.tail = newHistory(o)
+	}
+}
+
+// expect notes a reader that begins with the run.
+func (m *merger) expect(r *reader) {
+	if m != nil && m.tail != nil {
+		m.tail.expect(r)
+	}
 }
 
 // counts returns how many deliveries came late, and how many their own split holds

@@ -218,9 +218,9 @@ func (w *waits) lack(since time.Time) {
 func (m *merger) lackReaders(w *waits) {
 	for r, since := range m.missing {
 		switch {
-		case m.tail != nil && m.tail.without(r):
-		case m.bounded || m.tail != nil:
+		case m.bounded && m.tail == nil || m.tail.mustHave(r):
 			w.fixed = true
+		case m.tail != nil && m.tail.n > 0:
 		default:
 			w.lack(since)
 		}

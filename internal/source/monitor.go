@@ -15,6 +15,7 @@ import (
 // of a run; the zero Monitor is ready.
 type Monitor struct {
 	offsets atomic.Int64 // that positions have moved by
+	merging atomic.Pointer[merger]
 
 	mu     sync.Mutex
 	states map[string]ClusterState
@@ -39,6 +40,9 @@ type Snapshot struct {
 	Flows    []FlowProgress // by cluster, topic and stream
 	Offsets  int64          // that positions have moved by since the run began
 	Endless  bool           // some of what is read has no end
+	// Ordered says that Options.Order is by time. Late and Back are those of Stats.
+	Ordered    bool
+	Late, Back int64
 }
 
 // Progress is how far something is.
@@ -221,6 +225,10 @@ func (m *Monitor) Snapshot(now time.Time) Snapshot {
 		snap.Endless = snap.Endless || open
 		flows[d.flowKey()].join(p)
 		splits[d.split] = splits[d.split].further(p)
+	}
+	if one := m.merging.Load(); one != nil && one.byTime {
+		snap.Ordered = true
+		snap.Late, snap.Back = one.counts()
 	}
 	snap.Total = unknownProgress()
 	for s, p := range splits {

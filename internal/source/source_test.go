@@ -36,7 +36,8 @@ type collector struct {
 	lines   []string
 	block   chan struct{} // when not nil, Write waits for it to be closed
 	waiting bool
-	fail    error // Write answers it
+	fail    error  // Write answers it
+	first   func() // called before the first line; may be nil
 }
 
 type collectorWorker struct{}
@@ -76,6 +77,9 @@ func (c *collector) Write(blocks []source.Block) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.first != nil && len(c.lines) == 0 {
+		c.first()
+	}
 	for _, b := range blocks {
 		for line := range strings.Lines(string(b.Data)) {
 			c.lines = append(c.lines, strings.TrimSuffix(line, "\n"))

@@ -61,6 +61,20 @@ func newTail(o Options) *tail {
 	return t
 }
 
+// newHistory makes the time in which a merge takes what was there when it began: it waits
+// for no split that has given all of that. It chooses nothing.
+func newHistory(o Options) *tail {
+	t := &tail{wait: o.OrderWait, bounded: o.Bounded, state: map[*reader]tailState{}, chosen: make(chan struct{}), over: true}
+	close(t.chosen)
+	return t
+}
+
+// mustHave reports whether a reader that has not found its splits is waited for,
+// however long that takes.
+func (t *tail) mustHave(r *reader) bool {
+	return t != nil && (t.bounded || t.n > 0) && !t.without(r)
+}
+
 // expect notes a reader that begins with the run.
 func (t *tail) expect(r *reader) {
 	if t != nil {
@@ -192,8 +206,8 @@ func (t *tail) look(m *merger) {
 	default:
 		return
 	}
-	for r := range m.missing {
-		if !t.without(r) {
+	for r, since := range m.missing {
+		if t.mustHave(r) || t.n == 0 && time.Since(since) < t.wait {
 			return
 		}
 	}
