@@ -26,8 +26,10 @@ var errPacked = errors.New("the compressed data is damaged")
 type lines struct {
 	file   *os.File
 	packed *zstd.Decoder // nil when the file is none
-	r      io.Reader
+	in     *bufio.Reader
+	r      io.Reader // in, or what unpacks it
 	gzip   bool
+	back   *buffers // that it goes back to
 
 	buf        []byte
 	begin, end int   // of what is in buf and not handed on
@@ -37,15 +39,26 @@ type lines struct {
 	failed     error // why nothing more can be read; told behind the last whole line
 }
 
-// openLines opens a file of which size bytes are read: what comes after that was
-// not there when it was looked at.
-func openLines(path string, size int64) (*lines, error) {
+// buffers are what is used again for one file after the other. They belong to one
+// goroutine.
+type buffers struct{ spare []*lines }
+
+// open opens a file of which size bytes are read: what comes after that was not
+// there when it was looked at.
+func (b *buffers) open(path string, size int64) (*lines, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, unusable(path, err)
 	}
-	l := &lines{file: file, buf: make([]byte, readBytes)}
-	if err := l.unpack(bufio.NewReaderSize(io.NewSectionReader(file, 0, size), readBytes)); err != nil {
+	l := &lines{}
+	if n := len(b.spare); n > 0 {
+		l, b.spare = b.spare[n-1], b.spare[:n-1]
+	} else {
+		l.buf, l.in = make([]byte, readBytes), bufio.NewReaderSize(nil, readBytes)
+	}
+	l.in.Reset(io.NewSectionReader(file, 0, size))
+	*l = lines{file: file, buf: l.buf, in: l.in, back: b}
+	if err := l.unpack(l.in); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -89,6 +102,9 @@ func (l *lines) close() {
 		l.packed.Close()
 	}
 	_ = l.file.Close() // it was only read
+	if len(l.buf) <= readBytes {
+		l.back.spare = append(l.back.spare, l)
+	}
 }
 
 // seek goes to the line that begins at a byte, behind that many lines.

@@ -26,6 +26,8 @@ type reading struct {
 	from  map[int]int64 // by key
 	heads *heads
 	held  int
+
+	buffers buffers
 }
 
 // lane is what has been read of one key and not been handed on yet.
@@ -125,7 +127,7 @@ type walk struct {
 func (r *reading) walk(at int) (*walk, error) {
 	p := &r.f.pieces[at]
 	path := r.f.paths[p.file]
-	l, err := openLines(path, r.f.sizes[p.file])
+	l, err := r.buffers.open(path, r.f.sizes[p.file])
 	if err != nil {
 		return nil, damaged(path, 0, err)
 	}

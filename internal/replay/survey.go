@@ -58,8 +58,9 @@ func Open(all context.Context, path string) (*Files, error) {
 	defer stop(nil)
 	for range min(max(2, runtime.GOMAXPROCS(0)), len(paths)) {
 		workers.Go(func() {
+			var b buffers
 			for i := range jobs {
-				if s.found[i].err = s.look(ctx, paths[i], i); s.found[i].err != nil {
+				if s.found[i].err = s.look(ctx, &b, paths[i], i); s.found[i].err != nil {
 					stop(nil)
 				}
 			}
@@ -146,12 +147,12 @@ func compareKeys(a, b Key) int {
 const mostPieces = 4096
 
 // look looks at one file.
-func (s *survey) look(ctx context.Context, path string, file int) error {
+func (s *survey) look(ctx context.Context, b *buffers, path string, file int) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return unusable(path, err)
 	}
-	l, err := openLines(path, info.Size())
+	l, err := b.open(path, info.Size())
 	if err != nil {
 		return damaged(path, 0, err)
 	}

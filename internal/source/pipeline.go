@@ -219,11 +219,7 @@ func (p *pipeline) next(ctx context.Context, wait bool) (*job, error) {
 		case <-p.idle.begun:
 			p.idle.begin()
 		case <-p.idle.over():
-			switch {
-			case len(p.queue) > 0:
-			case p.recalling.Load(): // the past may be far to go to
-				p.idle.begin()
-			default:
+			if p.idled() {
 				return nil, errIdle
 			}
 		case <-ctx.Done():
