@@ -318,9 +318,6 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	if p.cuts {
 		p.buf.cuts = append(p.buf.cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(p.buf.data), Stream: stream})
 	}
-	if p.cuts {
-		p.buf.cuts = append(p.buf.cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(p.buf.data), Stream: stream})
-	}
 	p.block.Count(stream, 1)
 	p.seen = r.Offset + 1
 	return true
