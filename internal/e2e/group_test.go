@@ -133,12 +133,12 @@ func consumer(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string, 
 	return other{"other", stop}
 }
 
-// kcat begins a kcat that is a member of the group.
-func kcat(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
+// kcatMember begins a kcat that is a member of the group.
+func kcatMember(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
 	t.Helper()
 	path, err := exec.LookPath("kcat")
 	if err != nil {
-		t.Skip("kcat is not installed")
+		t.Fatal("kcat is not installed")
 	}
 	out := &lines{take: p.take}
 	cmd := exec.Command(path, "-b", c.Bootstrap(), "-u", "-q", "-X", "auto.offset.reset=earliest", "-G", group, topic) //nolint:gosec // kcat
@@ -198,7 +198,7 @@ func TestAGroupBesideOthers(t *testing.T) {
 		"range":              {kgos(kgo.Balancers(kgo.RangeBalancer())), "classic", "range", nil},
 		"roundrobin":         {kgos(kgo.Balancers(kgo.RoundRobinBalancer())), "classic", "roundrobin", nil},
 		"cooperative-sticky": {kgos(kgo.Balancers(kgo.CooperativeStickyBalancer())), "classic", "cooperative-sticky", nil},
-		"kcat":               {kcat, "classic", "range", nil},
+		"kcat":               {kcatMember, "classic", "range", nil},
 		"uniform":            {kgos(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), "consumer", "uniform", nil},
 		"uniform, classic":   {kgos(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), "consumer", "uniform", []string{"--group-protocol", "classic"}},
 		"by the brokers":     {kgos(kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer()), "consumer", "range", nil},
