@@ -66,7 +66,7 @@ func TestNumbersForPeople(t *testing.T) {
 		302 * time.Second: "5m2s", 200 * time.Minute: "3h20m", 292 * time.Hour: "12d4h",
 	} {
 		if got := durationText(d); got != want {
-			t.Errorf("%s: %s, want %s", time.Duration(d), got, want)
+			t.Errorf("%s: %s, want %s", d, got, want)
 		}
 	}
 }
