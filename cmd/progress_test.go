@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,12 +171,13 @@ func TestProgressOfNothing(t *testing.T) {
 func TestProgressOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, stderr := testNotices(noticeStyle{})
-		width := 120
-		p := startProgress(n, steady{time.Now()}.snapshot, progressOptions{live: true, limit: 500, width: func() int { return width }})
+		var width atomic.Int64
+		width.Store(120)
+		p := startProgress(n, steady{time.Now()}.snapshot, progressOptions{live: true, limit: 500, width: func() int { return int(width.Load()) }})
 		time.Sleep(1010 * time.Millisecond)
 		n.Notef("told")
 		time.Sleep(200 * time.Millisecond)
-		width = 20
+		width.Store(20)
 		time.Sleep(100 * time.Millisecond)
 		p.stop()
 		n.Notef("after")
