@@ -177,9 +177,7 @@ func (p *toPreparation) batches() error {
 			whole = whole && p.c.Whole(&h, i)
 		}
 		if whole && p.w.loader.Store(p.topics, &h, raw) {
-			for stream := range p.topics {
-				p.block.Count(stream, int(h.NumRecords))
-			}
+			p.block.CountAll(len(p.topics), int(h.NumRecords))
 			p.seen = h.Next()
 			continue
 		}

@@ -11,6 +11,10 @@ import (
 const (
 	liveEvery = 250 * time.Millisecond // the line on a terminal
 	jsonEvery = time.Second            // lines of JSON
+
+	// liveAfter is when the line is drawn first: what is done by then needs none,
+	// and what reads the records may write to the same terminal.
+	liveAfter = time.Second
 )
 
 // progressOptions say what of a run's progress is told, and how.

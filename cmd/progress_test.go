@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,7 +67,7 @@ func TestNumbersForPeople(t *testing.T) {
 		302 * time.Second: "5m2s", 200 * time.Minute: "3h20m", 292 * time.Hour: "12d4h",
 	} {
 		if got := durationText(d); got != want {
-			t.Errorf("%s: %s, want %s", time.Duration(d), got, want)
+			t.Errorf("%s: %s, want %s", d, got, want)
 		}
 	}
 }
@@ -170,21 +171,22 @@ func TestProgressOfNothing(t *testing.T) {
 func TestProgressOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, stderr := testNotices(noticeStyle{})
-		width := 120
-		p := startProgress(n, steady{time.Now()}.snapshot, progressOptions{live: true, limit: 500, width: func() int { return width }})
-		time.Sleep(260 * time.Millisecond)
+		var width atomic.Int64
+		width.Store(120)
+		p := startProgress(n, steady{time.Now()}.snapshot, progressOptions{live: true, limit: 500, width: func() int { return int(width.Load()) }})
+		time.Sleep(1010 * time.Millisecond)
 		n.Notef("told")
 		time.Sleep(200 * time.Millisecond)
-		width = 20
+		width.Store(20)
 		time.Sleep(100 * time.Millisecond)
 		p.stop()
 		n.Notef("after")
 		p.summary()
-		const first = "25 records  250 B  100/s  lag 975 (1s)  ETA 5s"
-		want := eraseLine + first + // after 250 ms
+		const first = "100 records  1.00 kB  100/s  lag 900 (1s)  ETA 4s"
+		want := eraseLine + first + // after 1 s
 			eraseLine + "kcm: told\n" + first + // the line stays below
-			eraseLine + "50 records" + // after 500 ms, on a narrow screen
-			eraseLine + "kcm: after\nkcm: 56 records (560 B) in 0.56s: east/orders 56\n"
+			eraseLine + "125 records" + // after 1.25 s, on a narrow screen
+			eraseLine + "kcm: after\nkcm: 131 records (1.31 kB) in 1.31s: east/orders 131\n"
 		if got := stderr.String(); got != want {
 			t.Errorf("got\n%q\nwant\n%q", got, want)
 		}

@@ -181,6 +181,13 @@ func (b *Block) Count(stream, n int) {
 	}
 }
 
+// CountAll counts n deliveries to each of so many streams.
+func (b *Block) CountAll(streams, n int) {
+	for i := range streams {
+		b.Count(i, n)
+	}
+}
+
 // Stats is what a run read and wrote.
 type Stats struct {
 	Records  int64 // deliveries written
