@@ -334,8 +334,9 @@ func (p *pipeline) finish(ctx context.Context) error {
 	return p.now()
 }
 
-// lastGrace is how long it may take to find the last record that was taken.
-const lastGrace = time.Second
+// lastGrace is how long it may take to find the last record that was taken, which
+// takes milliseconds unless a filter is very slow.
+const lastGrace = 5 * time.Second
 
 func free(b Block) {
 	if b.Free != nil {
