@@ -68,7 +68,7 @@ func (g *grouping) rejoin() {
 	g.m = n
 	g.mu.Unlock()
 	g.r.running.Go(func() {
-		_ = old.leave() // what it has not committed is read again
+		_ = old.leave(false) // what it has not committed is read again
 		n.subscribe(topics)
 	})
 }
@@ -379,7 +379,7 @@ func (g *grouping) leave() error {
 	if failed != nil {
 		return failed // which has been told
 	}
-	err := m.leave()
+	err := m.leave(g.r.dead())
 	if err != nil {
 		g.r.event(Event{Kind: Failed, Text: "the last commit failed: " + err.Error(), Hint: fault.HintOf(err)})
 	}

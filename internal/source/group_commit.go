@@ -274,9 +274,10 @@ func (m *member) acknowledge(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCom
 }
 
 // leave commits what is pending and leaves the group, so that its partitions are
-// others' at once. It waits a few seconds at most. The error is why something was
-// not committed. More calls do nothing.
-func (m *member) leave() error {
+// others' at once. It waits a few seconds at most, less for a cluster that is
+// known not to answer. The error is why something was not committed; more calls
+// return the same.
+func (m *member) leave(dead bool) error {
 	m.leaving.Do(func() {
 		m.mu.Lock()
 		cl, failed := m.client, m.left
@@ -287,7 +288,11 @@ func (m *member) leave() error {
 		case failed: // it is no member
 			go cl.Close()
 		default:
-			m.final = m.cluster.ExplainGroup(m.finalCommit(cl), m.group)
+			limit := commitLimit
+			if dead {
+				limit = commitPause
+			}
+			m.final = m.explainLast(m.finalCommit(cl, limit))
 			m.depart(cl)
 		}
 		m.stop()
@@ -296,10 +301,18 @@ func (m *member) leave() error {
 	return m.final
 }
 
+// explainLast is ExplainGroup for the last commit.
+func (m *member) explainLast(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.New(fault.Unreachable, "%s: group %s: its coordinator does not answer", m.cluster.Name(), m.group).On(m.cluster.Name())
+	}
+	return m.cluster.ExplainGroup(err, m.group)
+}
+
 // finalCommit is the last one. What the group refuses while it is being
 // rearranged is tried again for a while.
-func (m *member) finalCommit(cl *kgo.Client) error {
-	ctx, cancel := context.WithTimeout(m.ctx, commitLimit)
+func (m *member) finalCommit(cl *kgo.Client, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(m.ctx, limit)
 	defer cancel()
 	for doubts := 0; ; {
 		err := m.commit(ctx, cl, nil)

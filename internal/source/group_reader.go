@@ -63,6 +63,7 @@ func (r *reader) clear(s *split) {
 			l.ends[at.partition] = s.left(d)
 			d.leave = nil
 		}
+		r.e.Monitor.left(d)
 		delete(r.live, at)
 		r.origins[at] = d.origin
 	}

@@ -28,6 +28,7 @@ type split struct {
 	tailFrom  int64         // where
 	tail      int64         // and where that part ends
 	quota     *quota        // nil: it may give any number of deliveries
+	underway  atomic.Int32  // chunks of it that a Forwarder has not answered for
 	disowned  atomic.Bool   // a group has taken it away: nothing more of it may be written
 
 	// handing is held while an answer is put into the pipeline: whoever holds it
