@@ -132,8 +132,8 @@ func (w *Writer) send(b *broker, r *request) {
 	w.work.Go(func() {
 		defer close(over)
 		resp, err := w.client.Broker(int(b.id)).Request(r.ctx, r.body)
-		r.cancel()
 		w.landed(r, resp, err)
+		r.cancel()
 	})
 	select {
 	case <-b.written:
@@ -228,7 +228,7 @@ func (r *request) leave(w *Writer, now time.Time, err error) {
 		}
 		b.trouble.clear()
 		w.contact.clear()
-	case w.ctx.Err() == nil && r.ctx.Err() == nil:
+	case w.ctx.Err() == nil && r.ctx.Err() == nil: // not given up by the Writer itself
 		b.trouble.note(now, err)
 		w.client.ForceMetadataRefresh() // it may have another address by now
 	}

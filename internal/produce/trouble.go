@@ -184,7 +184,7 @@ func (w *Writer) givenUp(topic string, cause error) error {
 		return fault.New(fault.Unreachable, "%s: given up after %s without contact", c.Name(), w.cfg.GiveUp).On(c.Name())
 	}
 	text := strings.TrimPrefix(w.forWriting(cause, topic).Error(), c.Name()+"/"+topic+": ")
-	return fault.New(fault.Failed, "%s/%s: given up after %s: %s", c.Name(), topic, w.cfg.GiveUp, text).On(c.Name())
+	return fault.New(fault.Partial, "%s/%s: given up after %s: %s", c.Name(), topic, w.cfg.GiveUp, text).On(c.Name())
 }
 
 // outOfContact notes that a look-up found nobody.

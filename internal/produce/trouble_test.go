@@ -116,7 +116,7 @@ func TestAPartitionWithoutALeader(t *testing.T) {
 	equal(t, "the other partition", w.log("t", 0), numbers(0, 100))
 	results := w.settled()
 	last := results[len(results)-1]
-	if last.Err == nil || last.Next != 50 || fault.KindOf(last.Err) != fault.Failed || !strings.HasPrefix(last.Err.Error(), "west/t: given up after 2s: ") {
+	if last.Err == nil || last.Next != 50 || fault.KindOf(last.Err) != fault.Partial || !strings.HasPrefix(last.Err.Error(), "west/t: given up after 2s: ") {
 		t.Errorf("%+v", last)
 	}
 }

@@ -58,8 +58,8 @@ func (t *timing) fill() {
 		of    *time.Duration
 		usual time.Duration
 	}{
-		{&t.tell, 2500 * time.Millisecond},
-		{&t.silent, 4 * time.Second},
+		{&t.tell, 1500 * time.Millisecond},
+		{&t.silent, 3500 * time.Millisecond},
 		{&t.backoff, 50 * time.Millisecond},
 		{&t.longest, time.Second},
 		{&t.request, 10 * time.Second},
