@@ -1,5 +1,6 @@
 # What a contributor runs. Only Go is needed for build, demo and test; test-kafka
-# and bench also take Java 17 or later and Maven, bench takes kcat too.
+# and bench also take Java 17 or later and Maven, bench takes kcat, jq, gzip
+# and zstd too.
 
 GO       ?= go
 KCM      ?= bin/kcm
@@ -18,7 +19,7 @@ test: export GORACE = atexit_sleep_ms=10
 RACEFLAG := -race
 endif
 
-.PHONY: build demo test test-kafka soak fuzz lint release-check generate bench bench-follow tools clean help
+.PHONY: build demo test test-kafka soak fuzz lint release-check generate bench bench-record bench-page bench-list profile bench-follow tools clean help
 
 build: ## build bin/kcm
 	$(GO) build -trimpath -ldflags '-s -w' -o bin/kcm .
@@ -49,8 +50,24 @@ release-check: $(GORELEASER) ## the release configuration
 generate: ## completions and other generated files
 	$(GO) generate ./...
 
-bench: build ## compare with kcat, the console consumer and a bare kgo loop; BENCH='-runs 3 -out FILE'
-	$(GO) test -tags kafka -count 1 -timeout 90m -run '^TestCompare$$' -v ./bench -args -- -kcm $(abspath $(KCM)) $(BENCH)
+COMPARE = $(GO) test -tags kafka -count 1 -timeout 90m -run '^TestCompare$$' -v ./bench -args --
+TODAY   := $(shell date -u +%F)
+
+bench: build ## compare with kcat, jq, the console consumer and a bare kgo loop; BENCH='-rows raw -out FILE'
+	$(COMPARE) -kcm $(abspath $(KCM)) $(BENCH)
+
+bench-record: build ## the same, kept in bench/results and copied to docs/benchmarks.md
+	$(COMPARE) -kcm $(abspath $(KCM)) -out bench/results/$(TODAY).md -docs docs/benchmarks.md $(BENCH)
+
+bench-page: ## copy the tables of RESULT, a file in bench/results, to docs/benchmarks.md
+	$(GO) run ./bench -copy $(RESULT) -docs docs/benchmarks.md
+
+bench-list: ## the rows of bench
+	@$(GO) run ./bench -list
+
+ROW ?= raw/small-lz4
+profile: build ## the functions that take the CPU time of one row of bench; ROW=raw/small-lz4
+	$(COMPARE) -kcm $(abspath $(KCM)) -profile $(ROW) $(BENCH)
 
 bench-follow: build ## from an edit of the metadata to the first record of a cluster that it adds
 	$(GO) test -tags kafka -count 1 -timeout 30m -run '^TestEdit$$' -v ./bench -args -- -kcm $(abspath $(KCM)) $(BENCH)

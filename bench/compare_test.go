@@ -15,23 +15,33 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(kafkatest.M(m).Run()) }
 
-// TestCompare starts an Apache Kafka as one would in production and runs this
-// program on it. `make bench` hands it the arguments behind "--"; without any it
-// compares on few records, once, so that the suite keeps the harness working.
+// quick are rows that use every part of the harness: all counts and outputs, two
+// clusters, pipelines, a topic for each run, the probes.
+const quick = "raw/small-lz4,json/some/pipe,grep,where,files,to,group,order,memory,latency"
+
+// TestCompare starts two clusters of Apache Kafka as one would in production and
+// runs this program on them. `make bench` hands it the arguments behind "--";
+// without any it compares a part, on few records and once, so that the suite keeps
+// the harness working.
 func TestCompare(t *testing.T) {
 	args := flag.Args()
-	if len(args) == 0 {
-		args = []string{"-records", "20000", "-runs", "1", "-warmups", "0"}
+	short := len(args) == 0
+	if short {
+		args = []string{
+			"-rows", quick, "-records", "20000", "-runs", "1", "-slow-runs", "1",
+			"-probes", "25", "-rounds", "1", "-stall", "1s", "-out", filepath.Join(t.TempDir(), "bench.md"),
+		}
 	}
 	rig := kafkatest.Real(t, kafkatest.Options{})
-	broker := rig.Start("bench", kafkatest.Options{Optimized: true, Heap: "1g"})
+	opts := kafkatest.Options{Optimized: !short, Heap: "1g"} // a broker starts faster without
+	first, second := rig.Start("east", opts), rig.Start("west", opts)
 
-	// A process of its own, because this one is too big (see fillWord).
+	// A process of its own, because this one is too big (see kit.child).
 	program := filepath.Join(t.TempDir(), "bench")
 	if err := build(t.Context(), program, module+"/bench"); err != nil {
 		t.Fatal(err)
 	}
-	args = append([]string{"-b", broker.Bootstrap(), "-jars", jars(t)}, args...)
+	args = append([]string{"-b", first.Bootstrap(), "-b2", second.Bootstrap(), "-jars", jars(t)}, args...)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = ".."
 	var out strings.Builder
@@ -40,8 +50,13 @@ func TestCompare(t *testing.T) {
 		t.Fatalf("bench %s: %v\n%s", strings.Join(args, " "), err, out.String())
 	}
 	t.Logf("\n%s", out.String())
-	if !strings.Contains(out.String(), "| "+kgoLoop+" |") {
-		t.Errorf("the report has no row for %s", kgoLoop)
+	if !short {
+		return
+	}
+	for _, want := range []string{"| " + kgoLoop + " | 1 |", "| " + kgoLoop + " | 25 |", "| memory | peak MB, kcm -J, reader stalls |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report has no %q", want)
+		}
 	}
 }
 

@@ -1,28 +1,72 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// contender is one program that reads the whole topic once.
+// contender is one program, or a pipeline of programs, that takes a topic once.
 type contender struct {
 	name string
-	argv []string
-	// printsCount is set when the program writes the number of records instead
-	// of one line for each.
-	printsCount bool
+	// argv may hold dirMark and runMark. It is nil when the program cannot be
+	// named on this machine.
+	argv   []string
+	work   work
+	out    place
+	counts counting
+	// want is how many records it has to give; 0 is all of the work, -1 as many
+	// as the first one of the row.
+	want  int
+	flags []string // of kcm consume that it needs
+	tools []string // programs besides argv[0]
+	slow  bool     // is run less often
+	// stall is how long the reader of its pipe waits before it reads.
+	stall time.Duration
+	// target is a topic of west, with runMark in its name, that is made before a
+	// run and deleted after it.
+	target string
 }
 
-const module = "github.com/kcm-cli/kcm"
+// The marks in argv: a fresh directory of the run, and a number that no other
+// run has, nor one of an earlier start of bench.
+const (
+	dirMark = "@DIR@"
+	runMark = "@RUN@"
+)
 
-// The names of the contenders; report finds their results by these.
+// place is where standard output goes.
+type place string
+
+const (
+	toNull place = "null device"
+	toPipe place = "pipe"
+	toFile place = "file"
+	// toNone is for programs that write their files, or to a cluster, themselves.
+	toNone place = "its own"
+)
+
+// counting is how the records that a program gives are counted.
+type counting int
+
+const (
+	byLine   counting = iota // lines on stdout
+	byNumber                 // it prints their number
+	byFiles                  // lines of the files in its directory
+	byTarget                 // records in its target topic
+)
+
+func (c contender) needsWest() bool { return c.target != "" || slices.Contains(c.work.Clusters, west) }
+
+// with returns c with one more change, for rows that have nearly the same program twice.
+func (c contender) with(change func(c *contender)) contender {
+	change(&c)
+	return c
+}
+
+// The names of the contenders that bars speak of.
 const (
 	kcmRaw   = "kcm -f raw"
 	kcmJSON  = "kcm -J"
@@ -32,71 +76,68 @@ const (
 	kgoLoop  = "kgo loop"
 )
 
-// contenders builds what has to be built and lists the programs that this
-// machine can run; one that is missing is said, never silently left out.
-func contenders(ctx context.Context, o options, dir string, stderr io.Writer) ([]contender, error) {
-	loop := filepath.Join(dir, "kgoloop")
-	if err := build(ctx, loop, module+"/bench/kgoloop"); err != nil {
-		return nil, err
+// kcmOn is kcm consume over the topic of w on all its clusters, to its end.
+func (k *kit) kcmOn(w work, name string, args ...string) contender {
+	argv := []string{k.kcm, "consume"}
+	for _, cluster := range w.Clusters {
+		addr, _ := k.broker(cluster) // one that is missing leaves the row out
+		argv = append(argv, "-b", cluster+"="+addr)
 	}
-	kcm := o.kcm
-	if kcm == "" {
-		kcm = filepath.Join(dir, "kcm")
-		if err := build(ctx, kcm, module); err != nil {
-			return nil, err
-		}
-	}
-	consume := []string{kcm, "consume", "-b", o.bootstrap, o.topic, "-e"}
-	kcat := []string{"kcat", "-b", o.bootstrap, "-C", "-t", o.topic, "-o", "beginning", "-e", "-q"}
-	all := []contender{
-		{name: kcmRaw, argv: append(slices.Clone(consume), "-f", "raw")},
-		{name: kcatRaw, argv: kcat},
-		{name: kgoLoop, argv: []string{loop, o.bootstrap, o.topic, strconv.Itoa(o.records)}, printsCount: true},
-		{name: kcmJSON, argv: append(slices.Clone(consume), "-J")},
-		{name: kcatJSON, argv: append(slices.Clone(kcat), "-J")},
-		{name: console, argv: consoleConsumer(o)},
-	}
-	var able []contender
-	for _, c := range all {
-		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), c.name) {
-			continue
-		}
-		if c.argv == nil {
-			fmt.Fprintf(stderr, "left out: %s: no jars; name them with -jars\n", c.name)
-			continue
-		}
-		if _, err := exec.LookPath(c.argv[0]); err != nil {
-			fmt.Fprintf(stderr, "left out: %s: %v\n", c.name, err)
-			continue
-		}
-		able = append(able, c)
-	}
-	if len(able) == 0 {
-		return nil, fmt.Errorf("no contender can run")
-	}
-	return able, nil
+	argv = append(argv, w.topic(), "-e")
+	return contender{name: name, argv: append(argv, args...), work: w, out: toNull}
 }
 
-// consoleConsumer is Kafka's own tool with the JVM options that its start script
-// gives it (bin/kafka-console-consumer.sh and kafka-run-class.sh of 4.3). It has
-// no option to stop at the end, so it is told the number of records.
-func consoleConsumer(o options) []string {
-	if o.jars == "" {
-		return nil
+// kcatOn is kcat over the topic of w on east, to its end.
+func (k *kit) kcatOn(w work, name string, args ...string) contender {
+	argv := []string{"kcat", "-b", k.o.east, "-C", "-t", w.topic(), "-o", "beginning", "-e", "-q"}
+	return contender{name: name, argv: append(argv, args...), work: w, out: toNull}
+}
+
+// loopOn is the bare kgo poll loop, which writes nothing.
+func (k *kit) loopOn(w work) contender {
+	return contender{
+		name: kgoLoop, argv: []string{k.loop, "count", k.o.east, w.topic(), strconv.Itoa(w.Records)},
+		work: w, out: toNull, counts: byNumber,
 	}
-	return []string{
+}
+
+// consoleOn is Kafka's own tool with the JVM options that its start script gives
+// it (bin/kafka-console-consumer.sh and kafka-run-class.sh of 4.3). It has no
+// option to stop at the end, so it is told the number of records.
+func (k *kit) consoleOn(w work) contender {
+	c := contender{name: console, work: w, out: toNull, slow: true}
+	if k.o.jars == "" {
+		return c
+	}
+	c.argv = []string{
 		"java", "-Xmx512M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
 		"-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
-		"-cp", filepath.Join(o.jars, "*"), "org.apache.kafka.tools.consumer.ConsoleConsumer",
-		"--bootstrap-server", o.bootstrap, "--topic", o.topic, "--from-beginning",
-		"--max-messages", strconv.Itoa(o.records), "--timeout-ms", "30000",
+		"-cp", filepath.Join(k.o.jars, "*"), "org.apache.kafka.tools.consumer.ConsoleConsumer",
+		"--bootstrap-server", k.o.east, "--topic", w.topic(), "--from-beginning",
+		"--max-messages", strconv.Itoa(w.Records), "--timeout-ms", "30000",
 	}
+	return c
 }
 
-func build(ctx context.Context, to, pkg string) error {
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", to, pkg).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
+// piped joins programs by pipes. All their CPU time counts; the peak of memory is
+// that of the largest.
+func piped(name string, first contender, rest ...string) contender {
+	text := quote(first.argv)
+	for _, r := range rest {
+		text += " | " + r
+		program, _, _ := strings.Cut(r, " ")
+		first.tools = append(slices.Clone(first.tools), program)
 	}
-	return nil
+	first.tools = append(first.tools, first.argv[0])
+	first.name, first.argv = name, []string{"bash", "-o", "pipefail", "-c", text}
+	return first
+}
+
+// quote writes a command line for a shell.
+func quote(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
 }

@@ -52,9 +52,9 @@ func TestEdit(t *testing.T) {
 	e.begin(o.kcm)
 	var results []result
 	for _, kind := range []string{"a cluster joins", "a topic joins"} {
-		r := result{name: kind}
+		r := result{Name: kind}
 		for n := range o.rounds {
-			r.samples = append(r.samples, sample{wall: e.round(kind, n)})
+			r.Samples = append(r.Samples, sample{Wall: e.round(kind, n)})
 		}
 		results = append(results, r)
 	}
@@ -203,17 +203,17 @@ func editReport(rounds int, results []result) (text string, missed int) {
 		rounds, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 	fmt.Fprintf(&b, "| edit | ms, least / median / most | bars |\n|---|---|---|\n")
 	for _, r := range results {
-		s := r.spread(func(s sample) float64 { return float64(s.wall.Microseconds()) / 1000 })
+		s := r.spread(func(s sample) float64 { return float64(s.Wall.Microseconds()) / 1000 })
 		words := []string{}
-		for _, bar := range []bar{{"median", s.mid, 250, true}, {"most", s.high, 1000, true}} {
+		for _, bar := range []bar{{Name: "median", Value: s.mid, Limit: 250, Most: true}, {Name: "most", Value: s.high, Limit: 1000, Most: true}} {
 			word := "kept"
 			if !bar.kept() {
 				word = "missed"
 				missed++
 			}
-			words = append(words, fmt.Sprintf("%s ≤ %.0f: %s", bar.name, bar.limit, word))
+			words = append(words, fmt.Sprintf("%s ≤ %.0f: %s", bar.Name, bar.Limit, word))
 		}
-		fmt.Fprintf(&b, "| %s | %.0f / %.0f / %.0f | %s |\n", r.name, s.low, s.mid, s.high, strings.Join(words, "; "))
+		fmt.Fprintf(&b, "| %s | %.0f / %.0f / %.0f | %s |\n", r.Name, s.low, s.mid, s.high, strings.Join(words, "; "))
 	}
 	return b.String(), missed
 }
@@ -221,11 +221,11 @@ func editReport(rounds int, results []result) (text string, missed int) {
 func TestEditReport(t *testing.T) {
 	list := func(ms ...int) (all []sample) {
 		for _, n := range ms {
-			all = append(all, sample{wall: time.Duration(n) * time.Millisecond})
+			all = append(all, sample{Wall: time.Duration(n) * time.Millisecond})
 		}
 		return all
 	}
-	text, missed := editReport(3, []result{{name: "a", samples: list(10, 400, 20)}, {name: "b", samples: list(300, 1200, 260)}})
+	text, missed := editReport(3, []result{{Name: "a", Samples: list(10, 400, 20)}, {Name: "b", Samples: list(300, 1200, 260)}})
 	want := []string{
 		"| a | 10 / 20 / 400 | median ≤ 250: kept; most ≤ 1000: kept |",
 		"| b | 260 / 300 / 1200 | median ≤ 250: missed; most ≤ 1000: missed |",

@@ -3,11 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -15,132 +16,181 @@ import (
 
 // sample is one run of one contender.
 type sample struct {
-	wall time.Duration
-	cpu  time.Duration // user and system time of the process
-	rss  int64         // peak resident bytes; 0 where the system does not tell
+	Wall time.Duration
+	CPU  time.Duration // user and system time of the process and its children
+	RSS  int64         // peak resident bytes; 0 where the system does not tell
 }
 
-// result is all runs of one contender.
-type result struct {
-	name    string
-	samples []sample
+// runLimit ends a program that hangs.
+const runLimit = 5 * time.Minute
+
+// attempt is a contender about to be run once.
+type attempt struct {
+	contender
+	cmd      *exec.Cmd
+	problems *bytes.Buffer
+	dir      string
+	target   string
+	counted  bool
 }
 
-// spread is the least, the median and the greatest of a measured value.
-type spread struct{ low, mid, high float64 }
-
-func (r result) spread(of func(sample) float64) spread {
-	var vs []float64
-	for _, s := range r.samples {
-		vs = append(vs, of(s))
+// once runs c. With counted it tells how many records c gave instead of how long
+// it took, and reads the output that is thrown away otherwise.
+func (k *kit) once(ctx context.Context, c contender, counted bool) (sample, int, error) {
+	ctx, cancel := context.WithTimeout(ctx, runLimit)
+	defer cancel()
+	s, n, err := k.onceIn(ctx, c, counted)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("not done after %s: %w", runLimit, err)
 	}
-	slices.Sort(vs)
-	mid := vs[len(vs)/2]
-	if len(vs)%2 == 0 {
-		mid = (vs[len(vs)/2-1] + mid) / 2
+	if err != nil {
+		err = fmt.Errorf("%s: %w", c.name, err)
 	}
-	return spread{vs[0], mid, vs[len(vs)-1]}
+	return s, n, err
 }
 
-func (r result) wall() spread { return r.spread(func(s sample) float64 { return s.wall.Seconds() }) }
-func (r result) cpu() spread  { return r.spread(func(s sample) float64 { return s.cpu.Seconds() }) }
-func (r result) rss() spread  { return r.spread(func(s sample) float64 { return float64(s.rss) / 1e6 }) }
+func (k *kit) onceIn(ctx context.Context, c contender, counted bool) (s sample, n int, err error) {
+	r, err := k.prepare(ctx, c)
+	if err != nil {
+		return s, 0, err
+	}
+	r.counted = counted
+	defer func() { err = errors.Join(err, k.cleanUp(ctx, r)) }()
+	if s, n, err = r.run(); err != nil || !counted {
+		return s, n, err
+	}
+	switch c.counts {
+	case byFiles:
+		n, err = countFiles(r.dir)
+	case byTarget:
+		n, err = k.countTarget(ctx, r.target)
+	}
+	return s, n, err
+}
 
-// measureAll checks once that every contender yields every record, then lets
-// them take turns, so that a slow minute of the machine hits all of them.
-func measureAll(ctx context.Context, o options, cs []contender, stderr io.Writer) ([]result, error) {
-	for _, c := range cs {
-		n, err := countRecords(ctx, c)
+// prepare makes what a run needs that is not measured.
+func (k *kit) prepare(ctx context.Context, c contender) (*attempt, error) {
+	k.runID++
+	id := fmt.Sprintf("%x-%d", time.Now().UnixMilli(), k.runID)
+	dir, err := os.MkdirTemp(k.o.dir, "kcm-bench-run-")
+	if err != nil {
+		return nil, err
+	}
+	r := &attempt{contender: c, dir: dir, target: strings.ReplaceAll(c.target, runMark, id), problems: new(bytes.Buffer)}
+	if r.target != "" {
+		addr, err := k.broker(west)
+		if err == nil {
+			_, err = k.child(ctx, topicWord, "create", addr, r.target)
+		}
 		if err != nil {
-			return nil, err
-		}
-		if n != o.records {
-			return nil, fmt.Errorf("%s gave %d records, not %d", c.name, n, o.records)
+			return nil, errors.Join(err, os.RemoveAll(dir))
 		}
 	}
-	fmt.Fprintf(stderr, "each of %d contenders gave %d records\n", len(cs), o.records)
-	results := make([]result, len(cs))
-	for i := range cs {
-		results[i].name = cs[i].name
+	argv := make([]string, len(c.argv))
+	for i, a := range c.argv {
+		argv[i] = strings.NewReplacer(dirMark, dir, runMark, id).Replace(a)
 	}
-	for turn := range o.warmups + o.runs {
-		for i, c := range cs {
-			s, err := measure(ctx, c)
-			if err != nil {
-				return nil, err
-			}
-			fmt.Fprintf(stderr, "turn %d: %-17s %6.2fs  cpu %6.2fs  %4.0f MB\n",
-				turn-o.warmups+1, c.name, s.wall.Seconds(), s.cpu.Seconds(), float64(s.rss)/1e6)
-			if turn >= o.warmups {
-				results[i].samples = append(results[i].samples, s)
-			}
-		}
-	}
-	return results, nil
+	r.cmd = exec.CommandContext(ctx, argv[0], argv[1:]...)
+	r.cmd.Stderr = r.problems
+	r.cmd.Env = cleanEnv(dir)
+	r.cmd.WaitDelay = 5 * time.Second
+	killWhole(r.cmd)
+	return r, nil
 }
 
-// measure runs c with its output thrown away by the kernel.
-func measure(ctx context.Context, c contender) (sample, error) {
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		return sample{}, err
+// cleanEnv is the environment without settings of kcm.
+func cleanEnv(dir string) []string {
+	env := []string{"XDG_CONFIG_HOME=" + dir}
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "KCM_") && !strings.HasPrefix(e, "XDG_CONFIG_HOME=") {
+			env = append(env, e)
+		}
 	}
-	defer func() { _ = null.Close() }()
-	cmd, problems := command(ctx, c)
-	cmd.Stdout = null
+	return env
+}
+
+func (k *kit) cleanUp(ctx context.Context, r *attempt) error {
+	err := os.RemoveAll(r.dir)
+	if r.target == "" || ctx.Err() != nil {
+		return err
+	}
+	addr, broken := k.broker(west)
+	if broken == nil {
+		_, broken = k.child(ctx, topicWord, "delete", addr, r.target)
+	}
+	return errors.Join(err, broken)
+}
+
+// run runs the program; n are the records that it wrote to stdout, when they
+// have to be counted and are counted there.
+func (r *attempt) run() (s sample, n int, err error) {
+	var out *os.File
+	drained := make(chan error, 1)
+	switch {
+	case r.out == toFile:
+		out, err = os.Create(filepath.Join(r.dir, "stdout"))
+		drained <- nil
+	case r.out == toPipe || r.counted:
+		out, err = r.drain(&n, drained)
+	default:
+		out, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		drained <- nil
+	}
+	if err != nil {
+		return s, 0, err
+	}
+	r.cmd.Stdout = out
 	began := time.Now()
-	if err := cmd.Run(); err != nil {
-		return sample{}, fmt.Errorf("%s: %w\n%s", c.name, err, problems)
+	err = r.cmd.Start()
+	_ = out.Close() // the program has its own
+	if err == nil {
+		err = r.cmd.Wait()
 	}
-	wall := time.Since(began)
-	ps := cmd.ProcessState
-	return sample{wall: wall, cpu: ps.UserTime() + ps.SystemTime(), rss: peakRSS(ps)}, nil
+	s.Wall = time.Since(began)
+	if err != nil {
+		return s, 0, fmt.Errorf("%w\n%s", err, tail(r.problems.String()))
+	}
+	if err := <-drained; err != nil {
+		return s, 0, err
+	}
+	ps := r.cmd.ProcessState
+	s.CPU, s.RSS = ps.UserTime()+ps.SystemTime(), peakRSS(ps)
+	return s, n, nil
 }
 
-// countRecords runs c once more, into a pipe, and counts what it gives.
-func countRecords(ctx context.Context, c contender) (int, error) {
-	cmd, problems := command(ctx, c)
-	out, err := cmd.StdoutPipe()
+// drain makes a pipe and reads it, after the stall, to its end.
+func (r *attempt) drain(n *int, drained chan<- error) (*os.File, error) {
+	from, to, err := os.Pipe()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("%s: %w", c.name, err)
-	}
-	lines, last, err := countLines(out)
-	if waitErr := cmd.Wait(); waitErr != nil {
-		return 0, fmt.Errorf("%s: %w\n%s", c.name, waitErr, problems)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", c.name, err)
-	}
-	if c.printsCount {
-		return strconv.Atoi(strings.TrimSpace(last))
-	}
-	return lines, nil
+	go func() {
+		defer func() { _ = from.Close() }()
+		if !r.counted {
+			time.Sleep(r.stall)
+			drained <- discard(from)
+			return
+		}
+		lines, last, err := countLines(from)
+		if *n = lines; r.counts == byNumber && err == nil {
+			*n, err = strconv.Atoi(strings.TrimSpace(last))
+		}
+		drained <- err
+	}()
+	return to, nil
 }
 
-// countLines counts the line ends of r and returns the last bytes with them.
-func countLines(r io.Reader) (lines int, last string, err error) {
+func discard(r io.Reader) error {
 	buf := make([]byte, 256<<10)
 	for {
-		n, err := r.Read(buf)
-		lines += bytes.Count(buf[:n], []byte("\n"))
-		if n > 0 {
-			last = string(buf[max(0, n-64):n])
-		}
-		if err == io.EOF {
-			return lines, last, nil
-		}
-		if err != nil {
-			return lines, last, err
+		if _, err := r.Read(buf); err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
 		}
 	}
 }
 
-func command(ctx context.Context, c contender) (*exec.Cmd, *bytes.Buffer) {
-	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
-	problems := new(bytes.Buffer)
-	cmd.Stderr = problems
-	return cmd, problems
-}
+// tail is the end of what a program said on stderr.
+func tail(s string) string { return s[max(0, len(s)-2000):] }

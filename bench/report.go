@@ -3,104 +3,83 @@ package main
 import (
 	"fmt"
 	"io"
-	"os/exec"
-	"runtime"
 	"strings"
-	"time"
 )
 
-// bar is one promise about the medians: a value and the limit that it has to
-// keep.
-type bar struct {
-	name  string
-	value float64
-	limit float64
-	most  bool // the limit is an upper one
-}
-
-func (b bar) kept() bool {
-	if b.most {
-		return b.value <= b.limit
+// report writes the tables in Markdown and returns how many bars were missed or
+// not measured.
+func report(w io.Writer, b *book) int {
+	fmt.Fprintf(w, "# Measured %s\n\n", b.When.Format("2006-01-02 15:04 UTC"))
+	for _, line := range b.Machine {
+		fmt.Fprintf(w, "* %s\n", line)
 	}
-	return b.value >= b.limit
-}
-
-// report writes the tables in Markdown and returns how many bars were missed.
-func report(w io.Writer, o options, results []result) int {
-	fmt.Fprintf(w, "# %s\n\n", time.Now().UTC().Format("2006-01-02 15:04 UTC"))
-	fmt.Fprintf(w, "%d JSON records of about 140 bytes, lz4, batches of at most %d bytes, %d partitions, one broker on the same machine;\n",
-		o.records, o.batchBytes, o.partitions)
-	fmt.Fprintf(w, "%d runs of each after %d to warm up, taking turns; output to the null device. %s/%s, %d CPUs, %s. Tools: %s.\n\n",
-		o.runs, o.warmups, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), kcatVersion())
-	fmt.Fprintln(w, "| program | wall s, least / median / most | records/s | CPU s, least / median / most | peak MB |")
-	fmt.Fprintln(w, "|---|---|---|---|---|")
-	by := map[string]result{}
-	for _, r := range results {
-		by[r.name] = r
-		wall, cpu := r.wall(), r.cpu()
-		fmt.Fprintf(w, "| %s | %.2f / %.2f / %.2f | %.0f | %.2f / %.2f / %.2f | %.0f |\n", r.name,
-			wall.low, wall.mid, wall.high, float64(o.records)/wall.mid, cpu.low, cpu.mid, cpu.high, r.rss().high)
-	}
-	bars := judge(by)
-	if len(bars) == 0 {
-		return 0
-	}
-	fmt.Fprintln(w, "\n| bar, on medians | measured | wanted | |")
-	fmt.Fprintln(w, "|---|---|---|---|")
-	missed := 0
-	for _, b := range bars {
-		sign, word := "≥", "kept"
-		if b.most {
-			sign = "≤"
-		}
-		if !b.kept() {
-			word = "missed"
-			missed++
-		}
-		fmt.Fprintf(w, "| %s | %.2f | %s %.2f | %s |\n", b.name, b.value, sign, b.limit, word)
+	fmt.Fprintf(w, "* %s\n", b.Runs)
+	missed := summary(w, b)
+	for _, o := range b.Rows {
+		fmt.Fprintf(w, "\n## %s\n\n", o.Title)
+		section(w, o)
 	}
 	return missed
 }
 
-// judge makes the bars of those pairs that were measured.
-func judge(by map[string]result) []bar {
-	var bars []bar
-	pair := func(name, a, b string, of func(x, y result) float64, limit float64, most bool) {
-		x, okX := by[a]
-		y, okY := by[b]
-		if okX && okY {
-			bars = append(bars, bar{name, of(x, y), limit, most})
+// summary is one table of all bars.
+func summary(w io.Writer, b *book) (missed int) {
+	fmt.Fprint(w, "\n## All bars\n\nRatios of medians; memory is the highest peak of all runs.\n\n")
+	fmt.Fprint(w, "| row | bar | measured | wanted | |\n|---|---|---|---|---|\n")
+	for _, o := range b.Rows {
+		for _, bar := range o.Bars {
+			if !bar.kept() {
+				missed++
+			}
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", o.Row, cell(bar.Name), bar.measured(), bar.wanted(), cell(bar.word()))
 		}
 	}
-	faster := func(x, y result) float64 { return y.wall().mid / x.wall().mid }
-	pair("rate, kcm -f raw : kcat", kcmRaw, kcatRaw, faster, 4, false)
-	pair("time, kcm -f raw : kgo loop", kcmRaw, kgoLoop, func(x, y result) float64 { return x.wall().mid / y.wall().mid }, 0.5, true)
-	pair("rate, kcm -J : kcat -J", kcmJSON, kcatJSON, faster, 12, false)
-	pair("rate, kcm -J : console consumer", kcmJSON, console, faster, 8, false)
-	cpu := func(x, y result) float64 { return x.cpu().mid / y.cpu().mid }
-	pair("CPU, kcm -f raw : kcat", kcmRaw, kcatRaw, cpu, 1.0/3, true)
-	pair("CPU, kcm -J : kcat -J", kcmJSON, kcatJSON, cpu, 1.0/3, true)
-	for _, name := range []string{kcmRaw, kcmJSON} {
-		if r, ok := by[name]; ok {
-			bars = append(bars, bar{"peak MB, " + name, r.rss().high, 120, true})
-		}
-	}
-	return bars
+	return missed
 }
 
-// kcatVersion is the line in which kcat names its version and librdkafka's.
-func kcatVersion() string {
-	out, err := exec.Command("kcat", "-V").CombinedOutput() //nolint:noctx // answers at once
-	if err != nil {
-		return "no kcat"
+// cell keeps a pipe in a text from ending the cell.
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+func section(w io.Writer, o outcome) {
+	said := o.Works
+	if o.Output != "" {
+		said = append(said, "Output to: "+o.Output+".")
 	}
-	for line := range strings.Lines(string(out)) {
-		if rest, ok := strings.CutPrefix(line, "Version "); ok {
-			version, _, _ := strings.Cut(rest, " ")
-			_, lib, _ := strings.Cut(rest, "librdkafka ")
-			lib, _, _ = strings.Cut(lib, " ")
-			return "kcat " + version + " with librdkafka " + lib
+	for _, line := range append(said, o.Note) {
+		if line != "" {
+			fmt.Fprintf(w, "%s\n", strings.TrimSuffix(line, ".")+".")
 		}
 	}
-	return "kcat of an unknown version"
+	for _, left := range o.LeftOut {
+		fmt.Fprintf(w, "**Left out**: %s.\n", left)
+	}
+	if o.Failed != "" {
+		fmt.Fprintf(w, "**Failed**: %s\n", o.Failed)
+		return
+	}
+	if len(o.Results) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	if o.Results[0].Delays != nil {
+		delayTable(w, o.Results)
+		return
+	}
+	fmt.Fprintln(w, "| program | runs | wall s, least / median / most | records/s | CPU s, least / median / most | peak MB |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|")
+	for _, r := range o.Results {
+		wall, cpu := r.wall(), r.cpu()
+		fmt.Fprintf(w, "| %s | %d | %.2f / %.2f / %.2f | %.0f | %.2f / %.2f / %.2f | %.0f |\n", cell(r.Name), len(r.Samples),
+			wall.low, wall.mid, wall.high, float64(r.Records)/wall.mid, cpu.low, cpu.mid, cpu.high, r.rss().high)
+	}
+}
+
+func delayTable(w io.Writer, rs []result) {
+	fmt.Fprintln(w, "| program | records | ms, least | median | 90th percentile | 99th | most |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	for _, r := range rs {
+		q := r.Delays
+		fmt.Fprintf(w, "| %s | %d | %.1f | %.1f | %.1f | %.1f | %.1f |\n", cell(r.Name), q.N,
+			millis(q.Least), millis(q.P50), millis(q.P90), millis(q.P99), millis(q.Most))
+	}
 }

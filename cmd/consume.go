@@ -52,6 +52,9 @@ type consumeFlags struct {
 	progress    string
 	filter      filterFlags
 	files       fileFlags
+	text        textFlags
+	group       groupFlags
+	to          toFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -75,11 +78,14 @@ type consumeOptions struct {
 	decode    codec.Choice
 	onDecode  string
 	filter    *filter.Filter // nil is none
+	group     groupOptions
 	onGap     source.GapPolicy
 	changes   changeOptions
 	maxBatch  int64
 	files     fileOptions
 	started   time.Time
+	progress  string
+	to        *toOptions // nil: stdout
 }
 
 // noLimit is the number of records of a run that stops at none.
@@ -131,12 +137,13 @@ kept.`,
 	addConsumeFlags(cmd, &f)
 	completeFlags(cmd, map[string]completeFunc{
 		"cluster": completeClusters(env), "topic": completeTopicNames(env),
-		"grep": completeGrep, "where": completeNothing,
+		"grep": completeGrep, "where": completeNothing, "to": completeTarget(env),
 		"format":          oneOfWords(output.FormatJSON, output.FormatText, output.FormatRaw, output.FormatKcatJSON),
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
-		"progress": oneOfWords("auto", "json", "off"),
+		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
+		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
 	})
 	return cmd
 }
@@ -156,6 +163,8 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	addBoundFlags(fs, &f.bounds)
 	f.filter.add(fs)
 	addFileFlags(fs, &f.files)
+	f.group.add(fs)
+	f.to.add(fs)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -166,6 +175,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.StringVar(&f.onDecode, "on-decode-error", "raw", "a record that cannot be decoded: `raw`, skip or fail")
 	fs.StringVar(&f.null, "null", "", "what stands for null in text, raw and templates: `TEXT`")
 	fs.StringVar(&f.delimiter, "delimiter", `\n`, "what ends a record in text, raw and templates: `TEXT`")
+	f.text.add(fs)
 	fs.StringVar(&f.onGap, "on-gap", "skip", "when the log's start has passed the position: `skip`, stop or fail")
 	fs.StringVar(&f.onRecreate, "on-recreate", "start", "when a topic was deleted and made again: read it from its `start`, stop or fail")
 	fs.StringVar(&f.onRemove, "on-remove", "drain", "what the metadata no longer has: `drain` reads it to its end, stop leaves it")
@@ -174,7 +184,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.DurationVar(&f.refresh, "refresh", metadata.DefaultRefresh, "how often metadata and topics are looked at without news: `TIME`")
 	fs.IntVar(&f.failures, "max-refresh-failures", 0, "end the run when the metadata is bad `N` times in a row; 0 is never")
 	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
-	fs.StringVar(&f.progress, "progress", "auto", "what is told on stderr: `auto`, json or off")
+	fs.StringVar(&f.progress, "progress", "auto", "progress and a summary on stderr: `auto`, json or off")
 }
 
 func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []string) (*consumeOptions, error) {
@@ -183,7 +193,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 	}
 	o := &consumeOptions{
 		env: env, words: args, regex: f.regex, all: f.all, limit: f.num, failFast: f.failFast, wait: f.wait,
-		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(),
+		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress,
 	}
 	for _, step := range []func() error{
 		o.checkWords,
@@ -193,9 +203,11 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return o.setChanges(cmd, f) },
 		func() error { return o.setNarrow(f) },
 		func() error { return o.setFiles(cmd, f) },
+		func() error { return o.setGroup(cmd, f) },
 		func() error { return o.setBounds(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
+		func() error { return o.setTo(cmd, f) },
 		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {
@@ -240,12 +252,15 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	case name == "":
 		name = output.FormatJSON
 	}
-	opt := output.Options{Color: useColor(env) && (o.files.template == nil || env.run.globals.color == "always")}
+	opt := output.Options{Color: useColor(env) && f.to.to == "" && (o.files.template == nil || env.run.globals.color == "always")}
 	if given(env, cmd, "null") != settings.Default {
 		opt.Null = &f.null
 	}
 	if given(env, cmd, "delimiter") != settings.Default {
 		opt.Delimiter = &f.delimiter
+	}
+	if err := f.text.set(&opt, env, cmd, name); err != nil {
+		return err
 	}
 	if o.format, err = output.NewFormat(name, opt); err != nil {
 		return err
@@ -278,20 +293,29 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		return o.enough(source.Stats{}, nil)
 	}
 	o.tellAhead()
+	written, err := p.redirect(ctx, view, &opts)
+	if err != nil {
+		return o.ending(ctx, source.Stats{}, err)
+	}
+	defer written()
 	ended, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	out := &outputs{o: o}
 	if err := out.open(&opts, p.sink, end); err != nil {
 		return err
 	}
-	watched, done := whileRead(ended, out.stdout())
+	watched, done := whileRead(ended, o.readBy())
 	defer done()
 	if watching.changes() {
 		stop := p.follow(watched, watching, &opts, end)
 		defer stop()
 	}
+	shown := o.showProgress(&opts)
 	stats, err := source.Run(watched, opts)
 	err = out.finish(ctx, stats, err)
+	if shown.stop(); !isClosed(err) {
+		defer shown.summary()
+	}
 	return o.ending(ctx, stats, err)
 }
 
@@ -320,7 +344,9 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 	if stats.Failed > 0 {
 		o.env.run.notices.Warnf("%s", failures(stats))
 	}
-	switch {
+	switch _, signaled := stoppedBy(ctx); {
+	case stats.Uncommitted != nil && (err == nil || isClosed(err) || signaled):
+		return stats.Uncommitted
 	case isClosed(err):
 		return nil
 	case o.stoppedAsItShould(ctx, err):

@@ -156,7 +156,7 @@ func (o *consumeOptions) setWindow(cmd *cobra.Command, f boundFlags) error {
 // stops reports whether a spec of the command line gives the run an end.
 func (o *consumeOptions) stops() (stops bool, err error) {
 	for _, r := range o.offsets.Ranges() {
-		if r.Start.Kind == spec.Stored && o.files.state == "" {
+		if r.Start.Kind == spec.Stored && !o.stores() {
 			return false, stored("-o")
 		}
 		stops = stops || r.Stop.Given()

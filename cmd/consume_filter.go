@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -93,6 +94,13 @@ func (j judging) judge(stream string, split record.Split, decoders codec.Choice)
 	return j.filter.Judge(o)
 }
 
+// stopWhen says when nobody waits for a verdict any more.
+func (j judging) stopWhen(stopped func() bool) {
+	if j.filter != nil {
+		j.filter.StopWhen(stopped)
+	}
+}
+
 // rejected reports whether none of the judges keeps anything.
 func rejected(judges []*filter.Judge) bool {
 	for _, j := range judges {
@@ -113,7 +121,7 @@ func (p *preparation) keeps(r *record.Record, stream int) bool {
 		return false
 	}
 	kept, err := judge.Keeps(r, p.judged)
-	if err != nil {
+	if err != nil && !errors.Is(err, filter.ErrStopped) {
 		p.block.Failed++
 		if p.block.Failure == "" {
 			p.block.Failure = fmt.Sprintf("%s offset %d: %v", p.split, r.Offset, err)

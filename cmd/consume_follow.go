@@ -69,6 +69,8 @@ type planner struct {
 	waits bool // for what is not in the metadata yet
 	sink  *consumeSink
 
+	newest atomic.Pointer[[]source.Want] // of the newest plan
+
 	described map[string]*metadata.Cluster
 	clusters  map[string]*cluster.Cluster
 	absent    []string // words that select nothing, as they have been told
@@ -89,6 +91,7 @@ func (p *planner) options(view *metadata.View) (source.Options, error) {
 		OnRecreate: o.changes.onRecreate, OnRemove: o.changes.onRemove, DrainTimeout: o.changes.drain, Retain: o.changes.retain, Refresh: o.changes.topics,
 		MaxBatch: o.maxBatch, Started: o.started, Sink: p.sink, Event: o.event,
 	}
+	o.group.options(&opts)
 	if o.bounds.perPartition > 0 {
 		opts.PerSplit = o.bounds.perPartition
 	}
@@ -167,6 +170,7 @@ func (p *planner) plan(view *metadata.View, first bool) (source.Plan, error) {
 		p.discard(clusters)
 		return source.Plan{}, err
 	}
+	p.newest.Store(&wants)
 	p.adopt(view, clusters)
 	p.tellEmpty(len(wants) == 0)
 	return source.Plan{Wants: wants, Clusters: clusters}, nil

@@ -181,6 +181,7 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 	}
 	p := w.preparation(c, limit)
 	if rejected(p.judges) {
+		p.block.Filtered = c.Stored()
 		w.s.buffers.Put(p.buf)
 		return p.block, nil
 	}
@@ -231,9 +232,13 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	}
 	buf, _ := w.s.buffers.Get().(*[]byte)
 	*buf = (*buf)[:0]
+	w.judging.stopWhen(c.Ended)
 	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
 	if w.divider != nil {
 		w.divider.Begin(*buf, c.Streams, c.Split)
+	}
+	if len(c.Streams) > 1 {
+		p.block.ByStream = make([]int, len(c.Streams))
 	}
 	for _, stream := range c.Streams {
 		d := w.pairs(stream)
@@ -283,6 +288,7 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		p.judged.begin(d.judged, r)
 	}
 	if !p.keeps(r, stream) {
+		p.block.Filtered++
 		p.seen = r.Offset + 1
 		return true
 	}
@@ -302,6 +308,9 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		w.divider.Added(p.formats[stream].Append(w.divider.Buffer(stream, r.Timestamp), r, key, value))
 	}
 	p.block.Written++
+	if p.block.ByStream != nil {
+		p.block.ByStream[stream]++
+	}
 	p.seen = r.Offset + 1
 	return true
 }

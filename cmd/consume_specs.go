@@ -20,7 +20,7 @@ func (o *consumeOptions) checkSpecs(wants []source.Want) error {
 		if start == nil || o.offsets.Starts() {
 			continue
 		}
-		if start.Bound.Kind == spec.Stored && o.files.state == "" {
+		if start.Bound.Kind == spec.Stored && !o.stores() {
 			return stored(start.Origin.String() + ": start:")
 		}
 		if stop != nil && isEmpty(start, stop) {

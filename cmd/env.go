@@ -29,6 +29,10 @@ type Env struct {
 	StdoutTerminal bool
 	StderrTerminal bool
 
+	// StderrWidth is how many columns the terminal has that stderr is; nil or 0
+	// is unknown.
+	StderrWidth func() int
+
 	// LookupEnv reads an environment variable, as os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
 	// Environ lists the environment, as os.Environ, for commands that start
@@ -66,11 +70,15 @@ func System() *Env {
 		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		LookupEnv:      os.LookupEnv,
-		Environ:        os.Environ,
-		Now:            time.Now,
-		GOOS:           runtime.GOOS,
-		Signals:        systemSignals,
+		StderrWidth: func() int {
+			width, _, _ := term.GetSize(int(os.Stderr.Fd())) // 0 on failure
+			return width
+		},
+		LookupEnv: os.LookupEnv,
+		Environ:   os.Environ,
+		Now:       time.Now,
+		GOOS:      runtime.GOOS,
+		Signals:   systemSignals,
 	}
 }
 

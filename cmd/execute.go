@@ -37,6 +37,7 @@ func Main(env *Env, args []string) int {
 		return finish(env, o.cmd, args, o.err)
 	case s := <-second:
 		close(env.run.hurry)
+		env.run.notices.Status("")
 		if env.run.tidies.Load() {
 			select {
 			case <-done:

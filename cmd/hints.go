@@ -30,9 +30,9 @@ var verbs = map[string]string{
 	"cluster":   "kcm describe cluster NAME",
 	"topics":    "kcm describe topics; kcm creates, alters and deletes no topics",
 	"topic":     "kcm describe topic NAME; kcm creates, alters and deletes no topics",
-	"groups":    "consumer groups are not in this version",
-	"group":     "consumer groups are not in this version",
-	"lag":       "consumer groups and their lag are not in this version",
+	"groups":    "groups are not described in this version; kcm consume -g GROUP reads as a member of one",
+	"group":     "groups are not described in this version; kcm consume -g GROUP reads as a member of one",
+	"lag":       "the lag of groups is not in this version",
 	"produce":   "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"producer":  "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"acl":       "kcm leaves access control to the tools of each cluster, such as kafka-acls",
@@ -102,7 +102,7 @@ var flagHints = map[string]string{
 	"u": "-u is not needed: output is flushed whenever the next read would wait",
 	"E": "not needed: a record that cannot be decoded does not end the run",
 	"A": "kcm describe",
-	"g": "groups are not in this version; -o group:NAME begins where one stands",
+	"g": "kcm consume STREAM -g GROUP",
 
 	"output":              "-f json writes JSON",
 	"from-beginning":      "-o start",
@@ -137,7 +137,7 @@ var flagHints = map[string]string{
 	"read-uncommitted":    "not needed: it is the default",
 	"until-end":           "-e",
 	"json":                "-f json",
-	"group":               "groups are not in this version; -o group:NAME begins where one stands",
+	"group":               "kcm consume STREAM -g GROUP",
 	"since":               "kcm consume STREAM --since TIME",
 	"until":               "kcm consume STREAM --until TIME",
 	"timeout-ms":          "--timeout TIME, such as --timeout 5s",
@@ -271,7 +271,7 @@ func isGroupName(s string) bool { return s != "" && !strings.Contains(s, ":") }
 
 func noSelector(s string) string {
 	s = strings.TrimPrefix(s, "!")
-	return fmt.Sprintf("-G v:%s looks in values, -G k:%s in keys; groups are not in this version, -o group:%s begins where one stands", s, s, s)
+	return fmt.Sprintf("-G v:%s looks in values, -G k:%s in keys; -g %s joins a group", s, s, s)
 }
 
 func isNumber(s string) bool {

@@ -5,9 +5,9 @@ import "slices"
 // plannedFlags are the flags that other versions have: their names are right,
 // and nothing like them is meant.
 var plannedFlags = []string{
-	"columns", "pretty", "validate", "avro-json",
-	"order", "order-wait", "group-protocol",
-	"to", "create", "registry-copy", "replay", "metrics",
+	"validate", "avro-json",
+	"order", "order-wait",
+	"registry-copy", "replay", "metrics",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
 

@@ -19,6 +19,8 @@ type Notices struct {
 	now   func() time.Time
 	style noticeStyle
 	seen  map[string]bool
+
+	status string // below what is told; "" is none
 }
 
 // noticeStyle is what the flags say about stderr.
@@ -118,7 +120,7 @@ func (n *Notices) write(text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	// There is nobody left to tell when stderr itself fails.
-	_, _ = io.WriteString(n.w, text)
+	_, _ = io.WriteString(n.w, n.around(text))
 }
 
 // jsonLine encodes the fields in their order as one line.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,11 @@ func commands() map[string]command {
 		}
 	}
 	add("exitcode", 2, -1, exitCode)
+	add("only-summary", 0, 0, func(ts *testscript.TestScript, _ *script, _ []string) {
+		if text := ts.ReadFile("stderr"); !summaryAlone.MatchString(text) {
+			ts.Fatalf("stderr is not one line of summary:\n%s", text)
+		}
+	})
 	add("start", 2, -1, startBackground)
 	add("waitfor", 2, 2, waitFor)
 	add("end", 3, 3, stopBackground)
@@ -86,6 +92,9 @@ func commands() map[string]command {
 	moreCommands(add)
 	return cmds
 }
+
+// summaryAlone is a stderr that holds nothing but what consume tells at its end.
+var summaryAlone = regexp.MustCompile(`^kcm: [0-9,]+ records? \([^)]*\) in [0-9.hms]+(: .*)?\n$`)
 
 // topic finds CLUSTER/NAME and returns the topic's full name.
 func (s *script) topic(ts *testscript.TestScript, text string) (*kafkatest.Cluster, string) {

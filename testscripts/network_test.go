@@ -33,6 +33,7 @@ import (
 //	id VAR CLUSTER                  set VAR to the cluster's id
 //	secured VAR LISTENER            set VAR to the address of a cluster's SASL, TLS or MTLS listener;
 //	                                VAR, in lower case, is that cluster, VAR_CA its authority's certificate
+//	copied [-p] FROM TO             demand that one topic holds what the other does, see copied_test.go
 //	deny TOPIC USER OPERATION       refuse read, describe or write to a user of a secured cluster
 //	closed VAR                      set VAR to an address where nobody listens
 //	stub VAR KIND                   set VAR to the address of somebody who is no broker: silent, tls or http;
@@ -63,6 +64,7 @@ func moreCommands(add func(name string, atLeast, atMost int, run func(*testscrip
 		s.set(ts, args[0], c.ID())
 	})
 	add("secured", 2, 2, secured)
+	add("copied", 2, 3, copied)
 	add("deny", 3, 3, deny)
 	add("closed", 1, 1, func(ts *testscript.TestScript, s *script, args []string) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -50,10 +50,10 @@ var owners = map[string][]string{
 	"github.com/spf13/viper":            {"settings"},
 	"github.com/charmbracelet/lipgloss": {"output", "cmd"},
 	"github.com/itchyny/gojq":           {"filter"},
-	franz + "kgo":                       {"cluster", "fetch", "source", "sandbox"},
-	franz + "kadm":                      {"cluster", "fetch", "source"},
-	franz + "kmsg":                      {"cluster", "fetch", "source"},
-	franz + "kerr":                      {"cluster", "fetch", "source"},
+	franz + "kgo":                       {"cluster", "fetch", "produce", "source", "sandbox"},
+	franz + "kadm":                      {"cluster", "fetch", "produce", "source"},
+	franz + "kmsg":                      {"cluster", "fetch", "produce", "source"},
+	franz + "kerr":                      {"cluster", "fetch", "produce", "source"},
 	franz + "kfake":                     {"sandbox"},
 }
 

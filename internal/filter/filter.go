@@ -102,7 +102,12 @@ type Worker struct {
 	line   []byte
 	parser parser
 	texts  []byte // strings of the record at hand, without their escapes
+	bound  bound
 }
+
+// StopWhen has an expression fail with ErrStopped when stopped says so, in the
+// middle of a record too. It is asked often.
+func (w *Worker) StopWhen(stopped func() bool) { w.bound.stopped = stopped }
 
 // Worker makes one.
 func (f *Filter) Worker() *Worker { return &Worker{f: f} }
@@ -174,7 +179,8 @@ func (j *Judge) Keeps(rec *record.Record, d Decoded) (bool, error) {
 func (j *Judge) slow(rec *record.Record, d Decoded) (bool, error) {
 	w := j.w
 	w.line = j.envelope.Append(w.line[:0], rec, d.Key(), d.Value())
-	return w.f.where.holds(w.parser.parse(w.line))
+	w.bound.begin(len(w.line))
+	return w.f.where.holds(w.parser.parse(w.line), &w.bound)
 }
 
 func usage(format string, args ...any) *fault.Error {

@@ -87,15 +87,19 @@ func offsetOfName(text string, err error) int {
 func (w *where) never(v *view) bool { return w.fast != nil && w.fast.eval(v) == no }
 
 // holds runs the expression: it holds once one of its outputs is neither false
-// nor null, so that select(EXPR) and EXPR mean the same.
-func (w *where) holds(envelope any) (bool, error) {
-	iter := w.code.Run(envelope)
+// nor null, so that select(EXPR) and EXPR mean the same. It fails when that takes
+// more than the bound allows.
+func (w *where) holds(envelope any, b *bound) (bool, error) {
+	iter := w.code.RunWithContext(b, envelope)
 	for {
 		v, ok := iter.Next()
 		if !ok {
 			return false, nil
 		}
 		if err, failed := v.(error); failed {
+			if b.over != nil {
+				return false, b.over
+			}
 			return false, errors.New(firstLine(err.Error()))
 		}
 		if v != nil && v != false {

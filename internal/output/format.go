@@ -46,6 +46,8 @@ type Options struct {
 	Columns   []string // what text shows, see Columns; empty is the usual line
 	Pretty    bool     // a record over several lines, in json and text
 	Color     bool     // colour in text; json is never coloured
+	Colors256 bool     // the terminal has more than sixteen of them
+	Align     bool     // text in columns below each other
 }
 
 // The names of the formats that are no templates.

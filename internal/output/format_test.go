@@ -24,8 +24,8 @@ func TestNewFormatErrors(t *testing.T) {
 		{"raw", Options{Delimiter: &bad}, `--delimiter \q: unknown escape \q; escapes are \t \n \r \\ \xNN`, ""},
 		{"raw", Options{Pretty: true}, "--pretty is for the formats json and text", ""},
 		{"%v", Options{Columns: []string{"key"}}, "--columns is for the format text", ""},
-		{"text", Options{Columns: []string{"ofset"}}, `unknown column "ofset"; columns are stream, cluster, topic, partition, offset, time, timestamp, key, value, headers`, "did you mean offset?"},
-		{"text", Options{Columns: []string{"size"}}, `unknown column "size"; columns are stream, cluster, topic, partition, offset, time, timestamp, key, value, headers`, ""},
+		{"text", Options{Columns: []string{"ofset"}}, `unknown column "ofset"; columns are stream, cluster, topic, partition, offset, time, timestamp, timestamp_type, key, key_schema_id, value, value_schema_id, headers`, "did you mean offset?"},
+		{"text", Options{Columns: []string{"size"}}, `unknown column "size"; columns are stream, cluster, topic, partition, offset, time, timestamp, timestamp_type, key, key_schema_id, value, value_schema_id, headers`, ""},
 	} {
 		_, err := NewFormat(c.name, c.opt)
 		if err == nil || fault.KindOf(err) != fault.Usage || err.Error() != c.message || fault.HintOf(err) != c.hint {
@@ -70,9 +70,15 @@ func TestNoAllocation(t *testing.T) {
 	key, value := textValue("k\x1b"), jsonValue(typical)
 	dst := make([]byte, 0, 4096)
 	for _, name := range append(Formats(), `%t %k{hex} %v{base64} %d{go#RFC3339#} %h{%k=%v}\n`) {
-		f := format(t, name, Options{Color: name == FormatText})
+		f := format(t, name, Options{Color: name == FormatText, Align: name == FormatText})
 		if n := testing.AllocsPerRun(100, func() { dst = f.Append(dst[:0], rec, key, value) }); n > 0 {
 			t.Errorf("%s allocates %v times a record", name, n)
+		}
+	}
+	for _, name := range []string{FormatJSON, FormatText} {
+		f := format(t, name, Options{Color: name == FormatText, Pretty: true})
+		if n := testing.AllocsPerRun(100, func() { dst = f.Append(dst[:0], rec, key, value) }); n > 0 {
+			t.Errorf("%s --pretty allocates %v times a record", name, n)
 		}
 	}
 }

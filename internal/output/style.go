@@ -17,18 +17,27 @@ func (s style) append(dst []byte, text string) []byte {
 }
 
 // palette holds the styles; the zero palette has no colours. Only the sixteen
-// colours that a terminal's own theme defines are used.
+// colours that a terminal's own theme defines are used, but for names.
 type palette struct {
 	faint, key, head, good, warn, bad style
-	clusters                          []style
+	names                             []style // to tell streams and clusters apart
+	json                              jsonColors
 }
 
-func newPalette(color bool) palette {
+// namesOf16 and namesOf256 are the colours of names, by what a terminal knows.
+// Those of the 256 that are taken are neither light nor dark: each differs from
+// black and from white by a contrast of 3:1 at least.
+var (
+	namesOf16  = []string{"4", "2", "5", "3", "12", "10", "13", "11", "14"}
+	namesOf256 = []string{"33", "29", "31", "63", "67", "64", "99", "100", "103", "129", "131", "133", "136", "161", "166", "169", "137", "202"}
+)
+
+func newPalette(color, colors256 bool) palette {
 	if !color {
 		return palette{}
 	}
 	r := lipgloss.NewRenderer(io.Discard)
-	r.SetColorProfile(termenv.ANSI)
+	r.SetColorProfile(termenv.ANSI256) // a number below 16 is the theme's colour in it, too
 	plain := r.NewStyle()
 	fg := func(c string) style { return compile(plain.Foreground(lipgloss.Color(c))) }
 	p := palette{
@@ -39,8 +48,13 @@ func newPalette(color bool) palette {
 		warn:  fg("3"),
 		bad:   fg("1"),
 	}
-	for _, c := range []string{"4", "2", "5", "3", "12", "10", "13", "11", "14"} {
-		p.clusters = append(p.clusters, fg(c))
+	p.json = jsonColors{key: fg("4"), text: fg("2"), number: fg("3"), word: fg("5"), null: p.faint}
+	names := namesOf16
+	if colors256 {
+		names = namesOf256
+	}
+	for _, c := range names {
+		p.names = append(p.names, fg(c))
 	}
 	return p
 }

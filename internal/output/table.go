@@ -47,7 +47,7 @@ type Table struct {
 
 // Append renders the table to dst: a line of headers, then one for each row.
 func (t *Table) Append(dst []byte, color bool) []byte {
-	p := newPalette(color)
+	p := newPalette(color, false)
 	rows := make([][]Cell, 0, len(t.Rows)+1)
 	head := make([]Cell, len(t.Columns))
 	for i, c := range t.Columns {

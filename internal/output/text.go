@@ -2,9 +2,9 @@ package output
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/record"
@@ -13,42 +13,83 @@ import (
 // textNull is what text shows for null; it is not what the text "null" looks like.
 const textNull = "<null>"
 
+// field is what a column of text shows. Its number is its place in columnNames.
+type field uint8
+
+const (
+	fieldStream field = iota
+	fieldCluster
+	fieldTopic
+	fieldPartition
+	fieldOffset
+	fieldTime
+	fieldTimestamp
+	fieldTimestampType
+	fieldKey
+	fieldKeySchema
+	fieldValue
+	fieldValueSchema
+	fieldHeaders
+	fieldNone // nothing of the record
+)
+
+// columnNames are the keys of the JSON record, and time, for people.
+var columnNames = []string{
+	"stream", "cluster", "topic", "partition", "offset", "time", "timestamp", "timestamp_type",
+	"key", "key_schema_id", "value", "value_schema_id", "headers",
+}
+
 // Columns lists what Options.Columns may name.
-func Columns() []string {
-	return []string{"stream", "cluster", "topic", "partition", "offset", "time", "timestamp", "key", "value", "headers"}
+func Columns() []string { return slices.Clone(columnNames) }
+
+// parseColumns turns names into fields.
+func parseColumns(names []string) ([]field, error) {
+	var fields []field
+	for _, name := range names {
+		i := slices.Index(columnNames, name)
+		if i >= 0 {
+			fields = append(fields, field(i))
+			continue
+		}
+		err := fault.New(fault.Usage, "unknown column %q; columns are %s", name, strings.Join(columnNames, ", "))
+		if near := fault.Nearest(strings.ToLower(name), columnNames); near != "" {
+			return nil, err.WithHint("did you mean %s?", near)
+		}
+		return nil, err
+	}
+	return fields, nil
 }
 
 // textFormat writes a line a record for people:
 // stream@cluster topic[partition]@offset time key value.
 type textFormat struct {
-	columns   []string // empty: the usual line
+	columns   []field // empty: the usual line
 	null, end string
 	pretty    bool
 	palette   palette
+	widths    []columnWidth // of the columns, by their order; nil: they are not aligned
 
 	mu   sync.Mutex
-	seen map[string]style // a colour for each cluster, in order of appearance
+	used map[string]int // which of the palette's colours a name has
 }
 
 func newText(opt Options, end string) (Format, error) {
-	for _, c := range opt.Columns {
-		if slices.Contains(Columns(), c) {
-			continue
-		}
-		err := fault.New(fault.Usage, "unknown column %q; columns are %s", c, strings.Join(Columns(), ", "))
-		if near := fault.Nearest(strings.ToLower(c), Columns()); near != "" {
-			return nil, err.WithHint("did you mean %s?", near)
-		}
+	columns, err := parseColumns(opt.Columns)
+	if err != nil {
 		return nil, err
 	}
-	return &textFormat{
-		columns: opt.Columns,
+	f := &textFormat{
+		columns: columns,
 		null:    opt.null(textNull),
 		end:     end,
 		pretty:  opt.Pretty,
-		palette: newPalette(opt.Color),
-		seen:    make(map[string]style),
-	}, nil
+		palette: newPalette(opt.Color, opt.Colors256),
+		used:    make(map[string]int),
+	}
+	if opt.Align && !opt.Pretty {
+		f.widths = make([]columnWidth, max(len(columns), usualCells))
+	}
+	return f, nil
 }
 
 // Needs implements Format.
@@ -56,104 +97,77 @@ func (f *textFormat) Needs() Needs {
 	if len(f.columns) == 0 {
 		return Needs{Key: true, Value: true}
 	}
-	return Needs{Key: slices.Contains(f.columns, "key"), Value: slices.Contains(f.columns, "value")}
+	shows := func(fields ...field) bool {
+		return slices.ContainsFunc(f.columns, func(c field) bool { return slices.Contains(fields, c) })
+	}
+	return Needs{Key: shows(fieldKey, fieldKeySchema), Value: shows(fieldValue, fieldValueSchema)}
 }
 
-// ForSplit implements Format.
-func (f *textFormat) ForSplit(stream string, split record.Split) SplitFormat {
-	s := &textSplit{f: f}
-	cluster := f.clusterStyle(split.Cluster)
-	if len(f.columns) == 0 {
-		s.text(cluster.append(nil, safe(stream+"@"+split.Cluster)))
-		s.text([]byte(" " + safe(split.Topic) + "[" + strconv.Itoa(int(split.Partition)) + "]@"))
-		s.field("offset")
-		for _, name := range []string{"time", "key", "value"} {
-			s.text([]byte(" "))
-			s.field(name)
-		}
-		return s
-	}
-	for i, name := range f.columns {
-		if i > 0 {
-			s.text([]byte(" "))
-		}
-		switch name {
-		case "stream":
-			s.text([]byte(safe(stream)))
-		case "cluster":
-			s.text(cluster.append(nil, safe(split.Cluster)))
-		case "topic":
-			s.text([]byte(safe(split.Topic)))
-		case "partition":
-			s.text(strconv.AppendInt(nil, int64(split.Partition), 10))
-		default:
-			s.field(name)
-		}
-	}
-	return s
-}
-
-func (f *textFormat) clusterStyle(cluster string) style {
-	if len(f.palette.clusters) == 0 {
+// colorOf returns the colour of a name: the one that its letters choose, the same
+// in every run, unless another name of this run has it.
+func (f *textFormat) colorOf(name string) style {
+	colors := f.palette.names
+	if len(colors) == 0 {
 		return style{}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, ok := f.seen[cluster]
-	if !ok {
-		s = f.palette.clusters[len(f.seen)%len(f.palette.clusters)]
-		f.seen[cluster] = s
+	if i, ok := f.used[name]; ok {
+		return colors[i]
 	}
-	return s
-}
-
-// textSplit is a line's parts in order: what is fixed, then a field of the record.
-type textSplit struct {
-	f     *textFormat
-	parts []textPart
-	tail  []byte // fixed text behind the last field
-}
-
-type textPart struct {
-	before []byte
-	field  string
-}
-
-func (s *textSplit) text(b []byte) { s.tail = append(s.tail, b...) }
-
-func (s *textSplit) field(name string) {
-	s.parts = append(s.parts, textPart{before: s.tail, field: name})
-	s.tail = nil
-}
-
-// Append implements SplitFormat.
-func (s *textSplit) Append(dst []byte, rec *record.Record, key, value *record.Value) []byte {
-	f := s.f
-	for i := range s.parts {
-		part := &s.parts[i]
-		dst = append(dst, part.before...)
-		switch part.field {
-		case "offset":
-			dst = appendDecimal(dst, rec.Offset)
-		case "time":
-			dst = f.appendTime(dst, rec.Timestamp)
-		case "timestamp":
-			dst = appendDecimal(dst, rec.Timestamp)
-		case "key":
-			dst = append(dst, f.palette.key.on...)
-			dst = f.appendValue(dst, key)
-			dst = append(dst, f.palette.key.off...)
-		case "value":
-			dst = f.appendValue(dst, value)
-		case "headers":
-			dst = f.appendHeaders(dst, rec.Headers)
+	taken := make([]bool, len(colors))
+	for _, i := range f.used {
+		taken[i] = true
+	}
+	at := int(hash(name) % uint32(len(colors)))
+	for i := range colors {
+		if next := (at + i) % len(colors); !taken[next] {
+			at = next
+			break
 		}
 	}
-	dst = append(dst, s.tail...)
-	dst = f.appendError(dst, "key", key)
-	dst = f.appendError(dst, "value", value)
-	return append(dst, f.end...)
+	f.used[name] = at
+	return colors[at]
 }
+
+// hash is FNV-1a, with its bits mixed once more: short names that differ in one
+// letter are the rule.
+func hash(name string) uint32 {
+	h := uint32(2166136261)
+	for i := range len(name) {
+		h = (h ^ uint32(name[i])) * 16777619
+	}
+	h ^= h >> 15
+	h *= 0x85ebca6b
+	return h ^ h>>13
+}
+
+// columnWidth is how wide a column is; it only grows, so that lines stay where
+// they are on a screen.
+type columnWidth struct{ now atomic.Int32 }
+
+// widestColumn is how far a column grows. What is wider takes the room that it
+// needs on its own line and moves no other.
+const widestColumn = 60
+
+// fit makes room for a text of that width and returns how many blanks it is
+// short of the column.
+func (c *columnWidth) fit(width int) int {
+	for {
+		now := c.now.Load()
+		switch {
+		case width <= int(now):
+			return int(now) - width
+		case width > widestColumn:
+			return 0
+		case c.now.CompareAndSwap(now, int32(width)):
+			return 0
+		}
+	}
+}
+
+// appendNull writes what stands for null.
+func (f *textFormat) appendNull(dst []byte) []byte { return f.palette.faint.append(dst, f.null) }
 
 // appendTime leaves -1, Kafka's "no timestamp", a number: it is no time.
 func (f *textFormat) appendTime(dst []byte, ms int64) []byte {
@@ -166,32 +180,17 @@ func (f *textFormat) appendTime(dst []byte, ms int64) []byte {
 	return append(dst, f.palette.faint.off...)
 }
 
-func (f *textFormat) appendNull(dst []byte) []byte { return f.palette.faint.append(dst, f.null) }
-
-func (f *textFormat) appendValue(dst []byte, v *record.Value) []byte {
-	switch {
-	case v.Kind == record.Null:
-		return f.appendNull(dst)
-	case f.pretty && v.Kind == record.JSON && len(v.Bytes) > 0 && (v.Bytes[0] == '{' || v.Bytes[0] == '['):
-		start := len(dst)
-		dst = indentJSON(append(append(dst, '\n', ' ', ' '), v.Bytes...), start+3, "  ")
-		return safeLines(dst, start)
-	default:
-		return appendSafe(dst, v.Bytes)
-	}
+func (f *textFormat) appendKey(dst []byte, key *record.Value) []byte {
+	dst = append(dst, f.palette.key.on...)
+	dst = f.appendValue(dst, key)
+	return append(dst, f.palette.key.off...)
 }
 
-// safeLines makes the lines of dst[start:] safe, one by one.
-func safeLines(dst []byte, start int) []byte {
-	text := slices.Clone(dst[start:])
-	dst = dst[:start]
-	for i, line := range strings.Split(string(text), "\n") {
-		if i > 0 {
-			dst = append(dst, '\n')
-		}
-		dst = appendSafe(dst, []byte(line))
+func (f *textFormat) appendValue(dst []byte, v *record.Value) []byte {
+	if v.Kind == record.Null {
+		return f.appendNull(dst)
 	}
-	return dst
+	return appendSafe(dst, v.Bytes)
 }
 
 func (f *textFormat) appendHeaders(dst []byte, headers record.Headers) []byte {
@@ -202,21 +201,14 @@ func (f *textFormat) appendHeaders(dst []byte, headers record.Headers) []byte {
 		}
 		first = false
 		dst = append(appendSafe(dst, h.Key), '=')
-		if h.Value == nil {
-			dst = f.appendNull(dst)
-		} else {
-			dst = appendSafe(dst, h.Value)
-		}
+		dst = f.appendHeaderValue(dst, h)
 	}
 	return dst
 }
 
-func (f *textFormat) appendError(dst []byte, of string, v *record.Value) []byte {
-	if v == nil || v.Err == nil {
-		return dst
+func (f *textFormat) appendHeaderValue(dst []byte, h record.Header) []byte {
+	if h.Value == nil {
+		return f.appendNull(dst)
 	}
-	dst = append(append(dst, ' '), f.palette.bad.on...)
-	dst = append(append(append(dst, "(!"...), of...), ": "...)
-	dst = appendSafe(dst, []byte(v.Err.Error()))
-	return append(append(dst, ')'), f.palette.bad.off...)
+	return appendSafe(dst, h.Value)
 }

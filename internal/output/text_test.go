@@ -41,16 +41,15 @@ func TestText(t *testing.T) {
 			head + "k hello (!value: not valid JSON)\n",
 		},
 		{
-			"pretty",
-			Options{Pretty: true},
-			textValue("k"), jsonValue(`{"a":[1,1e400],"s":"` + "\u009b" + `"}`),
-			head + "k \n  {\n    \"a\": [\n      1,\n      1e400\n    ],\n    \"s\": \"\\u009b\"\n  }\n",
-		},
-		{
 			"columns",
 			Options{Columns: []string{"cluster", "partition", "timestamp", "headers", "value", "topic", "stream", "offset", "time", "key"}},
 			textValue("k"), textValue("v"),
 			"east 0 1725999704063 t=1,n=<null>,e= v orders orders 42 2024-09-10T20:21:44.063Z k\n",
+		},
+		{
+			"the other columns",
+			Options{Columns: []string{"timestamp_type", "value_schema_id", "value", "value"}},
+			textValue("k"), &record.Value{Kind: record.JSON, Bytes: []byte("1"), SchemaID: "7"}, "create 7 1 1\n",
 		},
 	} {
 		rec := &record.Record{Offset: 42, Timestamp: 1725999704063, Headers: headers(t, header("t", "1"), record.Header{Key: []byte("n")}, header("e", ""))}
@@ -91,28 +90,6 @@ func TestTimeAgainstTime(t *testing.T) {
 	}
 }
 
-func TestTextColor(t *testing.T) {
-	f, err := NewFormat("text", Options{Color: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := func(cluster string) string {
-		s := f.ForSplit("s", record.Split{Cluster: cluster, Topic: "t"})
-		return string(s.Append(nil, &record.Record{Timestamp: 0}, textValue("k"), null))
-	}
-	east, west := line("east"), line("west")
-	const rest = " t[0]@0 \x1b[2m1970-01-01T00:00:00.000Z\x1b[0m \x1b[36mk\x1b[0m \x1b[2m<null>\x1b[0m\n"
-	if want := "\x1b[34ms@east\x1b[0m" + rest; east != want {
-		t.Errorf("got %q, want %q", east, want)
-	}
-	if want := "\x1b[32ms@west\x1b[0m" + rest; west != want {
-		t.Errorf("got %q, want %q", west, want)
-	}
-	if line("east") != east {
-		t.Error("a cluster changed its colour")
-	}
-}
-
 func TestTextNeeds(t *testing.T) {
 	for _, c := range []struct {
 		columns []string
@@ -121,6 +98,7 @@ func TestTextNeeds(t *testing.T) {
 		{nil, Needs{Key: true, Value: true}},
 		{[]string{"offset", "headers"}, Needs{}},
 		{[]string{"key"}, Needs{Key: true}},
+		{[]string{"value_schema_id"}, Needs{Value: true}},
 	} {
 		f, err := NewFormat("text", Options{Columns: c.columns})
 		if err != nil {
@@ -164,7 +142,7 @@ func FuzzText(f *testing.F) {
 	f.Add("a\x1bb", []byte("1234567\x7f"), []byte("\xc2\x9b"), []byte(""), int64(0))
 	f.Fuzz(func(t *testing.T, name string, key, value, headerKey []byte, ms int64) {
 		for _, columns := range [][]string{nil, Columns()} {
-			made, err := NewFormat("text", Options{Columns: columns})
+			made, err := NewFormat("text", Options{Columns: columns, Align: true})
 			if err != nil {
 				t.Fatal(err)
 			}

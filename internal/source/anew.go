@@ -45,7 +45,12 @@ func (f *feed) restart(s *split) {
 		return
 	}
 	at := fetch.Position{Offset: n.bound(), Epoch: -1}
+	if !f.r.group.enter(n) {
+		f.r.giveBack(n)
+		return
+	}
 	f.r.e.pipe.ledger.open(n, -1)
+	f.r.e.Monitor.begin(n)
 	f.add(n, at)
 }
 

@@ -64,6 +64,9 @@ func (r *reader) start(ctx context.Context, fresh []*split) (missing []error, er
 // that takes.
 func (r *reader) ask(ctx context.Context, splits []*split) (facts, error) {
 	f := facts{commits: map[string]kadm.OffsetResponses{}}
+	if err := r.group.standing(ctx); err != nil {
+		return f, err
+	}
 	var of []cluster.TopicPartition
 	var groups []string
 	for _, s := range splits {
@@ -160,6 +163,9 @@ func (r *reader) ranges(s *split, w *wanted) ranges {
 	if !rg.command.Start.Given() && w.Source.Start != nil && !r.e.Offsets.Starts() {
 		rg.command.Start = w.Source.Start.Bound
 	}
+	if rg.command.Start.Kind == spec.Stored { // what has no position begins as usual
+		rg.command.Start = spec.Bound{}
+	}
 	o := r.originOf(w, s.place(w))
 	if o == named && !rg.command.Start.Given() { // a topic takes the place of another: all of it
 		rg.command.Start = spec.Bound{Kind: spec.Start}
@@ -189,6 +195,9 @@ func (s *split) place(w *wanted) place { return place{w.key(), s.Topic, s.Partit
 // begin resolves a split's bounds, tells what is not quite as asked, and starts
 // reading, waiting or nothing.
 func (r *reader) begin(s *split, now facts) {
+	if !r.group.enter(s) {
+		return
+	}
 	waits := false
 	for _, w := range s.wants {
 		d, ahead := r.delivery(s, w, now)
@@ -200,6 +209,7 @@ func (r *reader) begin(s *split, now facts) {
 	from, until := s.bound(), s.end()
 	entry := r.entry(s, from)
 	r.e.pipe.ledger.open(s, entry.Epoch)
+	r.e.Monitor.begin(s)
 	if s.quota = r.e.quotas.of(r.leftover(s.wants[0].key(), s.Topic, s.Partition)); s.quota.spent() {
 		until = from // it has given all it may before it left
 	}
@@ -273,14 +283,22 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
 	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
-	d = &delivery{want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, until: min(b.Until, stop.Until), window: window(rg), ends: -1}
+	d = &delivery{
+		want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, window: window(rg), ends: -1,
+		origin: r.originOf(w, s.place(w)), stop: rg.source.Stop,
+	}
+	d.endAt(b, stop)
 	if r.e.Exit {
 		d.until = min(d.until, sf.End)
 	}
 	d.wish = d.until
 	d.how = startText(rg.command.Start, r.e.Started)
 	if back, err := r.comeback(s, w); back != nil || err != nil {
-		r.comeBack(s, d, back, err)
+		if r.group != nil && back != nil {
+			r.atCommit(s, d, *back, sf.End)
+		} else {
+			r.comeBack(s, d, back, err)
+		}
 		return d, false
 	}
 	for _, n := range b.Notes {
@@ -344,7 +362,7 @@ func (r *reader) comeback(s *split, w *wanted) (*int64, error) {
 
 // lastPosition is where a split was left, in this run or an earlier one.
 func (r *reader) lastPosition(w *wanted, s record.Split) (fetch.Position, bool, error) {
-	if kept, ok := r.e.kept.find(r.leftover(w.key(), s.Topic, s.Partition)); ok {
+	if kept, ok := r.e.kept.find(r.leftover(w.key(), s.Topic, s.Partition)); ok && r.group == nil {
 		return kept, true, nil
 	}
 	m, ok, err := r.known(w, s)

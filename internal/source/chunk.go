@@ -26,6 +26,7 @@ type Chunk struct {
 	full     bool   // with it the split has given all it may; of the writer
 	maxBatch int64
 	decoder  *batch.Decoder // of the goroutine that prepares it
+	ended    func() bool    // nobody waits for it any more; of the same
 	release  func()
 }
 
@@ -34,6 +35,10 @@ func (c *Chunk) First() int64 { return c.first }
 
 // Next is the split's position once the whole chunk has been written.
 func (c *Chunk) Next() int64 { return c.next }
+
+// Ended reports that the run has ended, and that nobody waits for what Prepare
+// makes of the chunk. Records then gives no more.
+func (c *Chunk) Ended() bool { return c.ended != nil && c.ended() }
 
 // Batches are the chunk's batches as they are stored.
 func (c *Chunk) Batches() []batch.Raw { return c.batches }
@@ -47,6 +52,17 @@ func (c *Chunk) Whole(h *batch.Header, stream int) bool {
 
 // most is a number of deliveries that the chunk does not exceed.
 func (c *Chunk) most() int { return int(c.next-c.first) * len(c.Streams) }
+
+// Stored is how many deliveries the chunk's batches say that they hold; those
+// outside of what is wanted count too.
+func (c *Chunk) Stored() (n int) {
+	for _, raw := range c.batches {
+		if h, err := raw.Head(); err == nil {
+			n += int(h.NumRecords) * len(c.Streams)
+		}
+	}
+	return n
+}
 
 // epochBefore is the leader epoch of the batch before a position; -1 if it is not
 // one of the chunk's.
@@ -75,15 +91,8 @@ func (c *Chunk) size() (n int) {
 // names the first offset that could not be read. It must be called from within
 // Prepare.
 func (c *Chunk) Records(yield func(r *record.Record, stream int) bool) error {
-	var rec record.Record
 	for _, raw := range c.batches {
-		b, err := c.decoder.Decode(raw, c.maxBatch)
-		if err != nil {
-			return err
-		}
-		more, err := c.walk(b, &rec, yield)
-		b.Release()
-		if err != nil || !more {
+		if more, err := c.RecordsIn(raw, yield); err != nil || !more {
 			return err
 		}
 	}
@@ -96,6 +105,9 @@ func (c *Chunk) walk(b *batch.Batch, rec *record.Record, yield func(*record.Reco
 	for w.Next(rec) {
 		if rec.Offset < c.first { // deleted, or delivered before
 			continue
+		}
+		if c.Ended() {
+			return false, errEnded
 		}
 		for i := range spans {
 			if spans[i].wants(rec) && !yield(rec, i) {

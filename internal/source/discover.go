@@ -39,11 +39,14 @@ func (r *reader) read(ctx context.Context) error {
 	r.lates = time.Since(r.e.Started) > lateContact
 	l := &looks{since: time.Now(), pause: firstPause, refresh: time.Now().Add(r.refresh())}
 	r.looks = l
+	r.joinGroup()
 	r.look(ctx, l)
 	if l.err == nil {
 		r.tellEngine()
 	}
-	r.e.begun.arrive(r)
+	if r.group == nil {
+		r.e.begun.arrive(r)
+	}
 	for {
 		if over, err := r.turn(ctx, l); over {
 			return err
@@ -57,17 +60,22 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 	if r.hopeless(l.err, l.since) {
 		return true, r.givenUp(l.err)
 	}
+	if err := r.grouped(ctx); err != nil {
+		return true, err
+	}
 	if r.e.Bounded && time.Since(l.since) >= r.e.GiveUp {
 		r.giveUp(l.missing)
 		l.missing = nil
 	}
 	changed := r.settle(ctx)
+	r.lives()
 	changed = r.adopt(ctx) || changed
+	changed = r.regroup() || changed
 	switch {
 	case len(r.wants) == 0 && len(r.live) == 0:
 		return true, errGone
 	case changed:
-	case !l.searching() && r.finishes():
+	case !l.searching() && r.finishes() && r.hasShare(ctx):
 		return true, nil
 	case !r.wait(ctx, l):
 		return true, ctx.Err()
@@ -108,7 +116,7 @@ func (r *reader) look(ctx context.Context, l *looks) {
 
 // tellEngine tells which splits were found at the first look.
 func (r *reader) tellEngine() {
-	var splits []record.Split
+	splits := r.group.allSplits()
 	for at := range r.live {
 		splits = append(splits, record.Split{Cluster: r.name, Topic: at.topic, Partition: at.partition})
 	}
@@ -162,6 +170,8 @@ func (r *reader) wait(ctx context.Context, l *looks) bool {
 	switch {
 	case len(r.leaves) > 0:
 		timer = time.After(leavingPause)
+	case r.restless():
+		timer = time.After(groupPause)
 	case l.searching() || len(r.waiting) > 0 || r.troubled():
 		timer = time.After(min(l.pause, r.refresh()))
 	case !r.e.Exit:
@@ -218,6 +228,7 @@ func (r *reader) discover(ctx context.Context) (missing []error, err error) {
 	if err := r.identify(ctx, found); err != nil {
 		return []error{err}, ctx.Err()
 	}
+	r.subscribe(found)
 	var fresh []*split
 	for _, f := range found {
 		splits, lacks := r.splits(ctx, f)
@@ -297,6 +308,11 @@ func (r *reader) identify(ctx context.Context, found []match) error {
 	for _, l := range r.leaves {
 		topics[l.topic] = true
 	}
+	if err := r.admitted(found); err != nil {
+		r.e.stop(err)
+		<-ctx.Done()
+		return err
+	}
 	passing, err := r.e.ids.enter(r, topics)
 	if err != nil && r.e.ids.holds(r, r.held()) {
 		r.e.wakeAll() // somebody may wait for what this one has left
@@ -338,6 +354,9 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 	r.checkPartitions(m.topic)
 	for _, p := range m.topic.Partitions {
 		if !r.e.Partitions.Has(p.ID) {
+			continue
+		}
+		if r.group.note(m, p.ID); !r.group.owns(m.topic.Name, p.ID) {
 			continue
 		}
 		for _, committed := range []bool{false, true} {

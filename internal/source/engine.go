@@ -28,6 +28,7 @@ type engine struct {
 	ids     identities
 	kept    positions
 	quotas  quotas
+	groups  *groups         // nil without a group
 	entered *gathering      // readers that have said who their cluster is
 	begun   *gathering      // readers that know where to begin
 	ctx     context.Context //nolint:containedctx // of Run; readers begin others with it
@@ -76,10 +77,32 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 		workers.Go(func() { e.pipe.prepare(ctx) })
 	}
 	err := e.write(ctx)
+	close(e.pipe.over)
 	stop(err)
 	e.reading.Wait()
-	workers.Wait()
-	return e.end(err)
+	uncommitted := e.groups.leave()
+	within(workersGrace, workers.Wait)
+	stats, err := e.end(err)
+	stats.Uncommitted = uncommitted
+	return stats, err
+}
+
+// workersGrace is how long a worker may take to see that the run has ended. One
+// that does not, in a single step of a filter for example, is left behind: what
+// it makes is written nowhere.
+const workersGrace = 500 * time.Millisecond
+
+// within calls f and waits for it, for d at most.
+func within(d time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		f()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(d):
+	}
 }
 
 // write runs the writer. When ctx ends, a write that has begun may still end,
@@ -94,6 +117,7 @@ func (e *engine) write(ctx context.Context) error {
 		select {
 		case err = <-done:
 		case <-time.After(writeGrace):
+			e.pipe.leaveBehind()
 			return context.Cause(ctx)
 		}
 	}
@@ -117,7 +141,12 @@ const writeGrace = 1500 * time.Millisecond
 
 func newEngine(o Options) *engine {
 	o.fill()
-	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, readers: map[string]*reader{}}
+	var gs *groups
+	if o.Group != "" {
+		gs = &groups{}
+		o.Keeper = gs
+	}
+	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, groups: gs, readers: map[string]*reader{}}
 	e.stats.Clusters = map[string]ClusterStats{}
 	e.pipe = newPipeline(o, e.written)
 	names, wants := byCluster(o.Wants)
@@ -172,6 +201,7 @@ func (e *engine) end(err error) (Stats, error) {
 // written is called by the writer for each chunk that is through.
 func (e *engine) written(c *Chunk, b Block, err error) {
 	s := c.split
+	e.Monitor.wrote(c, b)
 	e.mu.Lock()
 	e.stats.Records += int64(b.Written)
 	e.stats.Bytes += int64(len(b.Data) + b.Size)

@@ -124,13 +124,21 @@ func (f *feed) all() (list []*split) {
 // Fetched puts an answer's batches into the pipeline.
 func (f *feed) Fetched(d fetch.Data) {
 	s := f.split(d.Partition)
+	if s != nil {
+		s.reached(d.End, d.Stable)
+	}
 	if s == nil || d.Next <= d.From && len(d.Batches) == 0 {
 		d.Release()
 		return
 	}
 	s.handing.Lock()
 	defer s.handing.Unlock()
+	if s.disowned.Load() || f.r.group != nil && d.From != s.read.Load() { // of the time before it was taken away and given back
+		d.Release()
+		return
+	}
 	s.fetched(d.TopicID)
+	s.cutOff(&d)
 	for _, c := range s.chunks(d, f.r.e.MaxBatch) {
 		if f.r.e.pipe.put(f.ctx, c) != nil {
 			d.Release()

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/record"
@@ -112,23 +111,6 @@ func (k *keeping) now() error {
 		return nil
 	}
 	return k.keep(marks)
-}
-
-// ask has the writer keep the positions of what has been written, and waits for
-// it as long as ctx allows: the writer may be in a write that does not end.
-func (k *keeping) ask(ctx context.Context) error {
-	done := make(chan error, 1)
-	select {
-	case k.asked <- done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // known returns where a place was left in an earlier run.

@@ -120,6 +120,7 @@ func (r *reader) dismiss(at place, d *delivery, why reason) {
 		l.ends[at.partition] = d.split.left(d)
 		r.keep(at, d)
 		r.e.pipe.ledger.left(d)
+		r.e.Monitor.left(d)
 		delete(r.live, at)
 		return
 	}
@@ -261,6 +262,9 @@ func (r *reader) gone(at place, d *delivery, l *leaving) {
 	}
 	d.leave = nil
 	r.e.pipe.ledger.left(d)
+	if l.why != quiet {
+		r.e.Monitor.left(d)
+	}
 	if i := slices.Index(r.waiting, d.split); i < 0 {
 		r.keep(at, d)
 	} else if d.split.over() {

@@ -45,6 +45,9 @@ func (l *ledger) open(s *split, epoch int32) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if s.disowned.Load() {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	topicID := s.topicID

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/kcm-cli/kcm/internal/batch"
 )
@@ -29,7 +31,9 @@ type pipeline struct {
 	idle idle
 	keeping
 	forwarding
-	solo bool // one worker only, which prepares in order
+	ended atomic.Bool   // nobody waits for the workers any more
+	solo  bool          // one worker only, which prepares in order
+	over  chan struct{} // closed when nothing is written any more
 }
 
 type job struct {
@@ -53,6 +57,7 @@ func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
 		sink: o.Sink, limit: o.Limit, pool: o.Pool, written: written,
 		queue: make(chan *job, 4*o.Workers), work: make(chan *job, 4*o.Workers), solo: o.Workers == 1,
 	}
+	p.over = make(chan struct{})
 	p.keeping = newKeeping(o)
 	p.forwarding = newForwarding(o)
 	p.spare = p.preparer()
@@ -64,14 +69,15 @@ func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
 type preparer struct {
 	worker  Worker
 	decoder *batch.Decoder
+	ended   func() bool // nobody waits for it any more
 }
 
 func (p *pipeline) preparer() preparer {
-	return preparer{p.sink.Worker(), batch.NewDecoder(p.pool)}
+	return preparer{p.sink.Worker(), batch.NewDecoder(p.pool), p.ended.Load}
 }
 
 func (p preparer) prepare(c *Chunk, limit int) (Block, error) {
-	c.decoder = p.decoder
+	c.decoder, c.ended = p.decoder, p.ended
 	return p.worker.Prepare(c, limit)
 }
 
@@ -94,7 +100,7 @@ func (p *pipeline) put(ctx context.Context, c *Chunk) error {
 // prepare is one worker's loop.
 func (p *pipeline) prepare(ctx context.Context) {
 	w := p.preparer()
-	defer context.AfterFunc(ctx, p.room.stop)()
+	defer context.AfterFunc(ctx, p.end)()
 	for {
 		select {
 		case j := <-p.work:
@@ -102,6 +108,9 @@ func (p *pipeline) prepare(ctx context.Context) {
 				return
 			}
 			j.block, j.err = p.ahead(w, j.chunk)
+			if errors.Is(j.err, errEnded) {
+				return
+			}
 			j.size = len(j.block.Data)
 			p.room.fill(j.size)
 			close(j.ready)
@@ -110,6 +119,15 @@ func (p *pipeline) prepare(ctx context.Context) {
 		}
 	}
 }
+
+// end lets the workers go, in the middle of a chunk too.
+func (p *pipeline) end() {
+	p.ended.Store(true)
+	p.room.stop()
+}
+
+// errEnded is what a chunk fails with that nobody waits for any more.
+var errEnded = errors.New("the run has ended")
 
 // write is the writer's loop. It returns errLimit, errIdle, the sink's error or
 // ctx's.
@@ -123,6 +141,9 @@ func (p *pipeline) write(ctx context.Context) error {
 		}
 		if j != nil {
 			done := p.trim(j)
+			if errors.Is(j.err, errEnded) {
+				return ctx.Err()
+			}
 			jobs, bytes, read = append(jobs, j), bytes+len(j.block.Data), read+j.chunk.size()
 			if !done && bytes < pendingBytes && read < pendingBytes {
 				continue
@@ -187,7 +208,7 @@ func (p *pipeline) ready(ctx context.Context, j *job) error {
 // and deliveries beyond the limits. It reports whether that of the run is reached.
 func (p *pipeline) trim(j *job) (done bool) {
 	s := j.chunk.split
-	if s.stopped {
+	if s.stopped || s.disowned.Load() {
 		j.block, j.err = Block{Next: -1, Free: j.block.Free}, nil
 		return false
 	}
@@ -210,6 +231,7 @@ func (p *pipeline) trim(j *job) (done bool) {
 
 func (p *pipeline) flush(jobs []*job) error {
 	bytes := 0
+	p.dropDisowned(jobs)
 	blocks := make([]Block, 0, len(jobs))
 	for _, j := range jobs {
 		j.block.Split = j.chunk.Split
@@ -262,13 +284,24 @@ func (p *pipeline) finish() error {
 	if p.ledger == nil {
 		return nil
 	}
-	prepare := p.spare.prepare
+	by := time.Now().Add(lastGrace)
+	p.spare.ended = func() bool { return time.Now().After(by) }
+	prepare := func(c *Chunk, limit int) (Block, error) {
+		b, err := p.spare.prepare(c, limit)
+		if errors.Is(err, errEnded) {
+			b.Next = -1 // which says nothing
+		}
+		return b, err
+	}
 	if p.solo { // who numbers records cannot prepare them twice
 		prepare = nil
 	}
 	p.ledger.last(prepare)
 	return p.now()
 }
+
+// lastGrace is how long it may take to find the last record that was taken.
+const lastGrace = time.Second
 
 func free(b Block) {
 	if b.Free != nil {

@@ -30,6 +30,7 @@ type reader struct {
 	running sync.WaitGroup // of the feeds and of attempts to connect anew
 	wake    chan struct{}  // capacity 1: something has changed
 
+	group    *grouping           // nil without a group
 	live     map[place]*delivery // what is under way, finished or failed
 	origins  map[place]origin    // of what could not be started at once
 	leaves   []*leaving
@@ -79,6 +80,7 @@ func newReader(e *engine, name string, c *cluster.Cluster, wants []Want) *reader
 		live: map[place]*delivery{}, origins: map[place]origin{}, checked: map[string]bool{}, absent: map[string]bool{},
 		noted: map[string]bool{}, heard: map[string]time.Time{}, familiar: map[place]bool{}, reasons: map[string]bool{}, unread: map[string]int{},
 	}
+	e.Monitor.state(name, ClusterReading)
 	for _, w := range wants {
 		r.wants = append(r.wants, newWanted(w))
 	}
@@ -104,6 +106,7 @@ func (r *reader) run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	r.group.retire(all)
 	if errors.Is(err, errGone) {
 		err = nil
 	}
@@ -115,6 +118,7 @@ func (r *reader) run(ctx context.Context) {
 		r.e.entered.arrive(r)
 		r.e.entered.wait(ctx, identityGrace) // others that are dead as well decide the exit code
 	}
+	r.e.Monitor.over(r.name, err)
 	r.release()
 	if d, late := r.close(); late {
 		r.e.begin(all, r.name, d.cluster, d.wants)
@@ -256,7 +260,9 @@ func (r *reader) lost(err error) {
 	if r.told || r.brokersLost() {
 		return
 	}
-	if r.told = true; len(r.wants) == 0 {
+	r.told = true
+	r.lives()
+	if len(r.wants) == 0 {
 		return
 	}
 	text := err.Error()
@@ -269,6 +275,7 @@ func (r *reader) lost(err error) {
 func (r *reader) back() {
 	if r.told {
 		r.told = false
+		r.lives()
 		r.event(Event{Kind: Back, Text: r.name + ": back"})
 	}
 }

@@ -25,6 +25,11 @@ type Options struct {
 	// change; nil: there are none.
 	Updates <-chan Plan
 
+	// Admit is asked before anything of a cluster is read, with all topics that
+	// are, and again when they change. Its error ends the run. It may be called from
+	// several goroutines at once; nil admits everything.
+	Admit func(clusterID, cluster string, topics []cluster.Topic) error
+
 	Topic      func(string) bool // narrows topics; nil takes all
 	Partitions spec.Partitions   // narrows partitions; empty takes all
 
@@ -52,15 +57,21 @@ type Options struct {
 	Retain       time.Duration // how long a position is kept of what has left; 0 is 24 h, negative not at all
 	Refresh      time.Duration // how often topics and the ends of draining sources are looked at; 0 is 10 s, or the cluster's metadata.max.age.ms
 
-	GiveUp   time.Duration // how long a cluster may give no contact
-	Keeper   Keeper        // of positions beyond the run; nil is none
-	Memory   int64         // bytes of batches on their way, over all clusters; 0 is 12 MiB and 1 MiB for each
-	MaxBatch int64         // bytes of a decompressed batch; 0 is 512 MiB
-	Pool     *batch.Pool   // of decompressed batches; nil makes one
-	Started  time.Time     // when this run began
+	GiveUp time.Duration // how long a cluster may give no contact
+	Keeper Keeper        // of positions beyond the run; nil is none
+	// Group is the consumer group to join on every cluster; empty is none. Reading
+	// begins at its commits, and what has been written is committed. It takes the
+	// place of a Keeper.
+	Group         string
+	GroupProtocol GroupProtocol
+	Memory        int64       // bytes of batches on their way, over all clusters; 0 is 12 MiB and 1 MiB for each
+	MaxBatch      int64       // bytes of a decompressed batch; 0 is 512 MiB
+	Pool          *batch.Pool // of decompressed batches; nil makes one
+	Started       time.Time   // when this run began
 
 	Workers int // that prepare chunks at once; 0 is one per processor, at least 2
 	Sink    Sink
+	Monitor *Monitor    // shows how far the run is; may be nil
 	Event   func(Event) // called from several goroutines at once
 }
 
@@ -128,12 +139,16 @@ type Block struct {
 	Size    int          // bytes that are to be written besides Data
 	Data    []byte       // what is to be written; whole deliveries only
 	Written int          // deliveries in Data
-	Dropped int          // deliveries left out because they could not be decoded
-	Undone  int          // deliveries whose key or value could not be decoded
-	Failed  int          // deliveries left out because a filter failed for them
-	Failure string       // where the first of these is, and why
-	Next    int64        // the split's position once all has been written
-	Free    func()       // gives Data back; may be nil
+	// ByStream is how many of these each of the Chunk's Streams has; nil where there
+	// is one stream only.
+	ByStream []int
+	Filtered int    // deliveries that a filter has left out
+	Dropped  int    // deliveries left out because they could not be decoded
+	Undone   int    // deliveries whose key or value could not be decoded
+	Failed   int    // deliveries left out because a filter failed for them
+	Failure  string // where the first of these is, and why
+	Next     int64  // the split's position once all has been written
+	Free     func() // gives Data back; may be nil
 }
 
 // Stats is what a run read and wrote.
@@ -145,6 +160,9 @@ type Stats struct {
 	Failed   int64
 	Failure  string // about the first that failed
 	Clusters map[string]ClusterStats
+	// Uncommitted says that the last commits of some clusters failed (fault.Partial),
+	// or of all; nil if they have all been committed, or there was nothing to commit.
+	Uncommitted error
 }
 
 // ClusterStats is a cluster's part of Stats.

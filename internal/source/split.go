@@ -23,6 +23,7 @@ type split struct {
 	backlog   int64        // the end of the log when the split was found
 	logStart  int64        // and its start
 	quota     *quota       // nil: it may give any number of deliveries
+	disowned  atomic.Bool  // a group has taken it away: nothing more of it may be written
 
 	// handing is held while an answer is put into the pipeline: whoever holds it
 	// knows that nothing lies between read and the pipeline.
@@ -37,6 +38,8 @@ type split struct {
 	taken      int64  // position behind what has been cut into chunks, by the spans of that moment
 	next       int64  // position behind what has been written; changed by the writer only
 
+	sight sight
+
 	// Of the writer only.
 	stopped bool // nothing more of it may be written
 	sending sending
@@ -50,6 +53,9 @@ type delivery struct {
 	from   int64
 	window spec.Window
 	how    string // where it begins, for people
+	cuts   []cut  // that may end it before until; of whoever holds the split's handing
+	origin origin
+	stop   spec.Bound // of its source
 
 	// Guarded by the split's mu.
 	until int64 // where it is finished; spec.Open is never
@@ -189,13 +195,16 @@ func (s *split) over() bool {
 	return true
 }
 
-// retire ends a split without a word: another one takes its place.
-func (s *split) retire() {
+// retire ends a split without a word: another one takes its place, or another
+// member of a group has it. It reports whether something of it was under way.
+func (s *split) retire() (some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.deliveries {
+		some = some || !d.done
 		d.done = true
 	}
+	return some
 }
 
 // finishAt lets a delivery end at a position, or where the split has been read

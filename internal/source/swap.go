@@ -123,6 +123,7 @@ func (r *reader) replace(info cluster.Info) {
 	feeds := r.feeds
 	r.carryOver(feeds)
 	r.event(Event{Kind: Note, Text: r.name + ": connected anew with the changed settings"})
+	r.group.rejoin()
 	go old.Close()
 	r.met(info)
 	for at, d := range r.live { // what was refused may be allowed now

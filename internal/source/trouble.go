@@ -170,6 +170,10 @@ func (f *feed) handlePartition(ev fetch.Event) {
 		f.with(ev.Partition, func(s *split) { f.gap(s, ev) })
 	case fetch.Truncated:
 		f.with(ev.Partition, func(s *split) {
+			if f.r.group != nil {
+				f.truncated(s, ev)
+				return
+			}
 			f.tell(Gap, s.Split, "%s: truncated from %d to %d by an unclean leader election: records that were read are no longer in the log; going on at %d", s, ev.From, ev.To, ev.To)
 			_ = f.r.e.pipe.put(f.ctx, &Chunk{Split: s.Split, split: s, next: ev.To, rewinds: true})
 			f.moved(s, ev.To)

@@ -27,10 +27,21 @@ type Facts struct {
 type Bounds struct {
 	From  int64 // the first offset to read
 	Until int64 // the first offset not to read; Open without an end
+	// Cut is not nil when Until was found by a time.
+	Cut *Cut
 	// Waits says that From lies beyond the end of the log: nothing can be
 	// fetched there until the log has grown that far.
 	Waits bool
 	Notes []Note
+}
+
+// Cut tells more about an Until that a cluster named for a time. It may be the
+// place of a transaction's marker, which has a time as well but is no record:
+// reading ends at the first record of Time or later from Until on, and at Last in
+// any case.
+type Cut struct {
+	Time int64 // ms since 1970
+	Last int64 // an offset, or Open
 }
 
 // Empty reports whether there is nothing to read between the bounds.
@@ -144,7 +155,10 @@ func (b *Bounds) resolveStop(r Range, f Facts) {
 		n, ok := f.At(at)
 		switch {
 		case ok:
-			b.Until = n
+			b.Until, b.Cut = n, &Cut{Time: at, Last: Open}
+			if !f.Follow {
+				b.Cut.Last = f.End
+			}
 		case !f.Follow:
 			b.note(true, "%s is after the last record: stopping at the end, %d", formatTime(at), f.End)
 			b.Until = f.End

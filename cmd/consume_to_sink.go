@@ -1,0 +1,256 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/output"
+	"github.com/kcm-cli/kcm/internal/produce"
+	"github.com/kcm-cli/kcm/internal/record"
+	"github.com/kcm-cli/kcm/internal/source"
+)
+
+// toSink hands records to another cluster. It filters and decodes as the sink of
+// stdout does.
+type toSink struct {
+	*consumeSink
+	ctx    context.Context //nolint:containedctx // of the run, for look-ups while a chunk is prepared
+	target *target
+
+	mu    sync.Mutex
+	lanes map[record.Split]*produce.Lane
+}
+
+func newToSink(ctx context.Context, s *consumeSink, t *target) *toSink {
+	to := t.o.to
+	if !to.encoded {
+		s.needs = output.Needs{Key: to.decodedKey, Value: to.decodedValue}
+	}
+	s.decodesKey = s.needs.Key || s.onDecode != "raw"
+	s.decodesValue = s.needs.Value || s.onDecode != "raw"
+	return &toSink{consumeSink: s, ctx: ctx, target: t, lanes: map[record.Split]*produce.Lane{}}
+}
+
+// Worker implements source.Sink.
+func (s *toSink) Worker() source.Worker {
+	w, _ := s.consumeSink.Worker().(*consumeWorker)
+	return &toWorker{consumeWorker: w, s: s, loader: produce.NewLoader(), topics: map[destination]*produce.Topic{}}
+}
+
+// Write implements source.Sink; a Forwarder is given everything by Forward.
+func (s *toSink) Write([]source.Block) error {
+	return errors.New("what goes to a cluster is forwarded")
+}
+
+// Forward implements source.Forwarder.
+func (s *toSink) Forward(blocks []source.Block, done func(i int, b source.Block, err error)) {
+	for i, b := range blocks {
+		load, _ := b.Load.(*produce.Load)
+		s.target.writer.Send(s.lane(b.Split), load, func(r produce.Result) {
+			if r.Err != nil {
+				b.Written, b.Next = r.Arrived, r.Next
+			}
+			done(i, b, r.Err)
+		})
+	}
+}
+
+func (s *toSink) lane(split record.Split) *produce.Lane {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lanes[split]
+	if l == nil {
+		l = &produce.Lane{From: split}
+		s.lanes[split] = l
+	}
+	return l
+}
+
+// toWorker makes chunks ready for the target. It belongs to one goroutine.
+type toWorker struct {
+	*consumeWorker
+	s      *toSink
+	loader *produce.Loader
+	topics map[destination]*produce.Topic
+	text   []byte // of a record that is encoded
+}
+
+// destination is what the target's topic depends on.
+type destination struct {
+	stream string
+	split  record.Split
+}
+
+// Prepare implements source.Worker.
+func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
+	p := &toPreparation{preparation: w.preparation(c, limit), w: w, c: c}
+	defer w.s.buffers.Put(p.buf)
+	if rejected(p.judges) || len(c.Batches()) == 0 {
+		return p.block, nil
+	}
+	if err := p.resolve(); err != nil {
+		p.block.Next = c.First()
+		return p.block, err
+	}
+	w.loader.Begin(produce.Origin{Split: c.Split, Partitions: c.Partitions()})
+	err := p.batches()
+	load := w.loader.End()
+	if p.full || err != nil {
+		p.block.Next = p.seen
+	}
+	p.block.Load, p.block.Size = load, load.Bytes
+	return p.block, err
+}
+
+// topic is where records of a split go, looked up when it is first needed.
+func (w *toWorker) topic(stream string, c *source.Chunk) (*produce.Topic, error) {
+	d := destination{stream, c.Split}
+	if t := w.topics[d]; t != nil {
+		return t, nil
+	}
+	name := w.s.target.o.to.topic.of(stream, c.Split)
+	if err := checkTopicName(name); err != nil {
+		return nil, fault.New(fault.Failed, "%s: --to makes the topic %q of it, which is no legal name", c.Split, name).
+			WithHint("%s", fault.HintOf(err))
+	}
+	if err := w.s.target.guard.target(name); err != nil {
+		return nil, source.EndRun(err)
+	}
+	t, err := w.s.target.writer.Topic(w.s.ctx, name, c.Partitions())
+	if err != nil {
+		return nil, err
+	}
+	w.topics[d] = t
+	return t, nil
+}
+
+// toPreparation is one chunk on its way to the target.
+type toPreparation struct {
+	*preparation
+	w      *toWorker
+	c      *source.Chunk
+	topics []*produce.Topic // by stream
+}
+
+func (p *toPreparation) resolve() error {
+	for _, stream := range p.c.Streams {
+		t, err := p.w.topic(stream, p.c)
+		if err != nil {
+			return err
+		}
+		p.topics = append(p.topics, t)
+	}
+	return nil
+}
+
+// smallBatch is the mean size of batches below which they are put together anew:
+// each would take as long as a large one on the way.
+const smallBatch, manyBatches = 4 << 10, 8
+
+// batches goes over the chunk's batches: what may go as it is stored does, the
+// rest is taken apart.
+func (p *toPreparation) batches() error {
+	list := p.c.Batches()
+	stored := p.w.s.target.o.to.asStored() && p.w.s.onDecode == "raw"
+	for _, j := range p.judges {
+		stored = stored && j == nil
+	}
+	size := 0
+	for _, raw := range list {
+		size += len(raw)
+	}
+	if len(list) >= manyBatches && size/len(list) < smallBatch {
+		stored = false
+	}
+	for _, raw := range list {
+		h, err := raw.Head()
+		if err != nil {
+			return err
+		}
+		if stored && p.takes(len(p.topics)*int(h.NumRecords)) {
+			whole := true
+			for i := range p.topics {
+				whole = whole && p.c.Whole(&h, i)
+			}
+			if whole && p.w.loader.Store(p.topics, &h, raw) {
+				p.block.Written += len(p.topics) * int(h.NumRecords)
+				p.seen = h.Next()
+				continue
+			}
+		}
+		more, err := p.c.RecordsIn(raw, p.take)
+		if err == nil {
+			err = p.err
+		}
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// takes reports whether n deliveries more are within the limit.
+func (p *toPreparation) takes(n int) bool { return p.limit < 0 || p.block.Written+n <= p.limit }
+
+// take adds one record for one stream.
+func (p *toPreparation) take(r *record.Record, stream int) bool {
+	if p.limit >= 0 && p.block.Written >= p.limit {
+		p.full = true
+		return false
+	}
+	w, d := p.w, &p.decoders[stream]
+	w.shown.begin(d.shown, r)
+	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
+		p.judged = &w.judged
+		p.judged.begin(d.judged, r)
+	}
+	if !p.keeps(r, stream) {
+		p.seen = r.Offset + 1
+		return true
+	}
+	key, value := &p.null, &p.null
+	if w.s.decodesKey {
+		key = w.shown.Key()
+	}
+	if w.s.decodesValue {
+		value = w.shown.Value()
+	}
+	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
+		return p.err == nil
+	}
+	out := *r
+	p.encode(&out, stream, key, value)
+	if p.err = w.loader.Add(p.topics[stream], &out); p.err != nil {
+		return false
+	}
+	p.block.Written++
+	p.seen = r.Offset + 1
+	return true
+}
+
+// encode replaces what is to be replaced. Null stays null: a tombstone that is
+// decoded is still one.
+func (p *toPreparation) encode(out *record.Record, stream int, key, value *record.Value) {
+	to := p.w.s.target.o.to
+	if to.encoded && out.Value != nil {
+		text := p.formats[stream].Append(p.w.text[:0], out, key, value)
+		p.w.text = text
+		out.Value = bytes.TrimSuffix(text, []byte("\n"))
+	}
+	if to.decodedKey && out.Key != nil {
+		out.Key = notNull(key.Bytes)
+	}
+	if to.decodedValue && out.Value != nil {
+		out.Value = notNull(value.Bytes)
+	}
+}
+
+func notNull(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,0 +1,229 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/kcm-cli/kcm/internal/fault"
+)
+
+// GroupKind is what kind of group a name belongs to. Brokers keep all kinds
+// under one set of names.
+type GroupKind string
+
+// The kinds of group.
+const (
+	NoGroup       GroupKind = ""         // there is none of that name
+	ClassicGroup  GroupKind = "classic"  // members agree on assignments themselves; so does a group that has commits only
+	ConsumerGroup GroupKind = "consumer" // the broker assigns (KIP-848)
+	ShareGroup    GroupKind = "share"    // KIP-932
+	StreamsGroup  GroupKind = "streams"  // KIP-1071
+)
+
+// GroupInfo is what a cluster says about one group.
+type GroupInfo struct {
+	Kind     GroupKind
+	State    string // as the broker calls it: Stable, PreparingRebalance, Empty, Dead …
+	Protocol string // of a classic group: its protocol type; empty if no member ever joined
+	Assignor string // in use; empty while members have not agreed on one
+	Members  []GroupMember
+
+	// AssignedByBrokers says that the brokers have the protocol of KIP-848, and
+	// ReliableCommits that they are of 4.3 or later, before which a member of that
+	// protocol can be refused a commit through no fault of its own.
+	AssignedByBrokers, ReliableCommits bool
+}
+
+// GroupMember is one member of a group.
+type GroupMember struct {
+	ID       string
+	ClientID string
+	Host     string
+	// Aims says that the broker means it to have partitions, whether it has them
+	// already or waits for others to give them back. Of a consumer group only.
+	Aims bool
+}
+
+// Settled reports whether nobody waits for partitions that others still have.
+func (g GroupInfo) Settled() bool { return g.State == "Stable" }
+
+// DescribeGroup says what kind of group a name belongs to and who its members
+// are. It ends within 5 s.
+func (c *Cluster) DescribeGroup(ctx context.Context, name string) (GroupInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	cl, err := c.Control()
+	if err != nil {
+		return GroupInfo{}, err
+	}
+	return c.describeGroup(ctx, cl, name)
+}
+
+func (c *Cluster) describeGroup(ctx context.Context, cl *kgo.Client, name string) (GroupInfo, error) {
+	versions, err := kmsg.NewPtrApiVersionsRequest().RequestWith(ctx, cl)
+	if err != nil {
+		return GroupInfo{}, c.Explain(err, "")
+	}
+	highest := func(key kmsg.Key) int16 {
+		i := slices.IndexFunc(versions.ApiKeys, func(k kmsg.ApiVersionsResponseApiKey) bool { return k.ApiKey == key.Int16() })
+		if i < 0 {
+			return -1
+		}
+		return versions.ApiKeys[i].MaxVersion
+	}
+	var info GroupInfo
+	for _, ask := range []struct {
+		since int16 // the highest version that the broker must have at least; -1 is any
+		key   kmsg.Key
+		how   func(context.Context, *kgo.Client, string, *GroupInfo) error
+	}{
+		{-1, kmsg.DescribeGroups, askClassic},
+		{0, kmsg.ConsumerGroupDescribe, askConsumer},
+		{0, kmsg.ShareGroupDescribe, askShare},
+		{0, kmsg.StreamsGroupDescribe, askStreams},
+	} {
+		if info.Kind != NoGroup || highest(ask.key) < ask.since {
+			continue
+		}
+		if err := ask.how(ctx, cl, name, &info); err != nil {
+			return GroupInfo{}, c.explainGroup(err, name)
+		}
+	}
+	info.AssignedByBrokers = highest(kmsg.ConsumerGroupHeartbeat) >= 1
+	// No request that groups use was changed in 4.3; this one was (KIP-1066).
+	info.ReliableCommits = info.AssignedByBrokers && highest(kmsg.DescribeLogDirs) >= 5
+	return info, nil
+}
+
+// explainGroup is Explain for what a group is asked.
+func (c *Cluster) explainGroup(err error, name string) error {
+	switch {
+	case errors.Is(err, kerr.GroupAuthorizationFailed):
+		return c.kind(fault.Auth, err, c.name, "not authorized to use the group %s", name).
+			WithHint("the principal needs READ on the group")
+	case kerr.IsRetriable(err):
+		return c.kind(fault.Unreachable, err, c.name, "the coordinator of group %s is not available", name)
+	default:
+		return c.Explain(err, "")
+	}
+}
+
+// ExplainGroup turns an error of a group's member or of its commits into one of
+// the right kind that names the cluster and the group.
+func (c *Cluster) ExplainGroup(err error, group string) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	if known := c.explainGroup(err, group); fault.KindOf(known) != fault.Failed {
+		return known
+	}
+	return c.kind(fault.Failed, err, c.name, "group %s: %s", group, groupReason(err))
+}
+
+// groupReason is a broker's reason in a few words.
+func groupReason(err error) string {
+	if ke, ok := errors.AsType[*kerr.Error](err); ok {
+		return fmt.Sprintf("%s (%s)", lowerFirst(strings.TrimSuffix(ke.Description, ".")), ke.Message)
+	}
+	return err.Error()
+}
+
+func notThere(code int16) (err error, absent bool) {
+	err = kerr.ErrorForCode(code)
+	return err, errors.Is(err, kerr.GroupIDNotFound) || errors.Is(err, kerr.UnsupportedVersion)
+}
+
+func askClassic(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Groups = []string{name}
+	resp, err := req.RequestWith(ctx, cl)
+	if err != nil {
+		return err
+	}
+	for _, g := range resp.Groups {
+		if err, absent := notThere(g.ErrorCode); absent {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if g.State == "Dead" { // what older brokers say of what they do not know
+			return nil
+		}
+		info.Kind, info.State, info.Protocol, info.Assignor = ClassicGroup, g.State, g.ProtocolType, g.Protocol
+		for _, m := range g.Members {
+			info.Members = append(info.Members, GroupMember{ID: m.MemberID, ClientID: m.ClientID, Host: hostOf(m.ClientHost)})
+		}
+	}
+	return nil
+}
+
+func askConsumer(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
+	req := kmsg.NewPtrConsumerGroupDescribeRequest()
+	req.Groups = []string{name}
+	resp, err := req.RequestWith(ctx, cl)
+	if err != nil {
+		return err
+	}
+	for _, g := range resp.Groups {
+		if err, absent := notThere(g.ErrorCode); absent {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		info.Kind, info.State, info.Protocol, info.Assignor = ConsumerGroup, g.State, "consumer", g.AssignorName
+		for _, m := range g.Members {
+			aims := len(m.TargetAssignment.TopicPartitions) > 0
+			info.Members = append(info.Members, GroupMember{ID: m.MemberID, ClientID: m.ClientID, Host: hostOf(m.ClientHost), Aims: aims})
+		}
+	}
+	return nil
+}
+
+func askShare(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
+	req := kmsg.NewPtrShareGroupDescribeRequest()
+	req.GroupIDs = []string{name}
+	resp, err := req.RequestWith(ctx, cl)
+	if err != nil {
+		return err
+	}
+	for _, g := range resp.Groups {
+		if err, absent := notThere(g.ErrorCode); absent {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		info.Kind, info.State = ShareGroup, g.GroupState
+	}
+	return nil
+}
+
+func askStreams(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
+	req := kmsg.NewPtrStreamsGroupDescribeRequest()
+	req.Groups = []string{name}
+	resp, err := req.RequestWith(ctx, cl)
+	if err != nil {
+		return err
+	}
+	for _, g := range resp.Groups {
+		if err, absent := notThere(g.ErrorCode); absent {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		info.Kind, info.State = StreamsGroup, g.State
+	}
+	return nil
+}
+
+// hostOf drops the slash that brokers put before an address.
+func hostOf(host string) string { return strings.TrimPrefix(host, "/") }

@@ -1,0 +1,381 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/record"
+)
+
+// grouping is one reader's part in the run's consumer group: which partitions it
+// may read, where it begins to, and what it commits. A nil grouping may read
+// everything and commits nothing.
+type grouping struct {
+	r         *reader
+	clusterID string
+
+	mu      sync.Mutex
+	m       *member
+	splits  map[cluster.TopicPartition][]*split        // under way
+	marks   map[cluster.TopicPartition]map[string]Mark // how far each stream has come
+	commits map[cluster.TopicPartition]int64           // of the group, at the last look
+	dropped []*split                                   // taken away, and not cleared up yet
+	changed bool                                       // there is something new to begin or to clear up
+	failure error                                      // why there is and will be no membership
+	failed  error                                      // why the last commit failed, of a reader that has left early
+	told    string                                     // what is the matter, as it has been told
+	gave    bool                                       // partitions have been given once
+	idle    bool                                       // it has been told that others have all of them
+	slow    bool                                       // it has been told that joining takes its time
+	found   map[record.Split]bool                      // what there is to be given
+	parts   map[string]int                             // of topics
+	asked   time.Time                                  // of the reader's goroutine: when the group was last asked whether it has settled
+}
+
+// joinGroup makes a reader that has contact a member of the run's group.
+func (r *reader) joinGroup() {
+	if r.e.Group == "" {
+		return
+	}
+	g := &grouping{
+		r: r, clusterID: r.id, splits: map[cluster.TopicPartition][]*split{}, marks: map[cluster.TopicPartition]map[string]Mark{},
+		found: map[record.Split]bool{}, parts: map[string]int{},
+	}
+	g.m = newMember(r.ctx, r.cluster, r.e.Group, r.e.GroupProtocol, g)
+	r.group = g
+	r.e.groups.add(g)
+}
+
+// rejoin makes the reader's new client the group's member in place of the old one.
+func (g *grouping) rejoin() {
+	if g == nil {
+		return
+	}
+	old := g.member()
+	topics := old.wanted()
+	n := newMember(g.r.ctx, g.r.cluster, g.r.e.Group, g.r.e.GroupProtocol, g)
+	g.mu.Lock()
+	g.m = n
+	g.mu.Unlock()
+	g.r.running.Go(func() {
+		_ = old.leave() // what it has not committed is read again
+		n.subscribe(topics)
+	})
+}
+
+func (g *grouping) member() *member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.m
+}
+
+// owns reports whether a partition may be read.
+func (g *grouping) owns(topic string, partition int32) bool {
+	return g == nil || g.member().owns(cluster.TopicPartition{Topic: topic, Partition: partition})
+}
+
+// enter makes a split one of those under way, unless its partition has been taken
+// away meanwhile.
+func (g *grouping) enter(s *split) bool {
+	if g == nil {
+		return true
+	}
+	m := g.member()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !m.owns(s.at()) {
+		g.changed = true
+		g.r.poke()
+		return false
+	}
+	g.splits[s.at()] = append(g.splits[s.at()], s)
+	return true
+}
+
+// assigned implements memberHandler.
+func (g *grouping) assigned(parts []cluster.TopicPartition) {
+	g.mu.Lock()
+	first := !g.gave
+	g.gave = g.gave || len(parts) > 0
+	g.changed, g.idle = true, g.idle && len(parts) == 0
+	g.mu.Unlock()
+	if len(parts) > 0 {
+		depth := 1
+		if !first {
+			depth = 0
+		}
+		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s gives this run %s", g.r.name, g.r.e.Group, g.partsText(parts)), Depth: depth})
+	}
+	g.r.poke()
+}
+
+// revoked implements memberHandler. The splits end at once; what is being written
+// is waited for.
+func (g *grouping) revoked(parts []cluster.TopicPartition, patience time.Duration) map[cluster.TopicPartition]committed {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.r.e.ctx), patience)
+	defer cancel()
+	list := g.disown(parts)
+	g.r.e.pipe.settled(ctx, list)
+	last := map[cluster.TopicPartition]committed{}
+	for _, p := range parts {
+		if at, some := g.least(p); some {
+			last[p] = at
+		}
+	}
+	g.forget(parts, list)
+	if g.r.e.ctx.Err() == nil {
+		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s takes %s from this run", g.r.name, g.r.e.Group, g.partsText(parts))})
+	}
+	return last
+}
+
+// lost implements memberHandler.
+func (g *grouping) lost(parts []cluster.TopicPartition) {
+	g.forget(parts, g.disown(parts))
+	if g.r.e.ctx.Err() == nil {
+		g.r.event(Event{Kind: Lost, Text: fmt.Sprintf("%s: group %s has lost this run, and others may have %s now; joining again", g.r.name, g.r.e.Group, g.partsText(parts))})
+	}
+}
+
+// disown ends the reading of partitions: nothing more of them is written, but for
+// a write that has begun.
+func (g *grouping) disown(parts []cluster.TopicPartition) (list []*split) {
+	g.mu.Lock()
+	for _, p := range parts {
+		list = append(list, g.splits[p]...)
+		delete(g.splits, p)
+	}
+	g.dropped = append(g.dropped, list...)
+	g.changed = true
+	g.mu.Unlock()
+	for _, s := range list {
+		s.disowned.Store(true)
+		s.pause()
+	}
+	return list
+}
+
+// forget discards what is written of splits from now on: a write that took too
+// long counts for nothing.
+func (g *grouping) forget(parts []cluster.TopicPartition, list []*split) {
+	for _, s := range list {
+		g.r.e.pipe.ledger.forget(s)
+		if s.retire() {
+			g.r.mu.Lock()
+			g.r.open--
+			g.r.mu.Unlock()
+		}
+	}
+	g.mu.Lock()
+	for _, p := range parts {
+		delete(g.marks, p)
+	}
+	g.mu.Unlock()
+	g.r.poke()
+}
+
+// keep notes marks, and has what is new committed.
+func (g *grouping) keep(marks []Mark) {
+	news := map[cluster.TopicPartition]committed{}
+	g.mu.Lock()
+	for _, k := range marks {
+		p := cluster.TopicPartition{Topic: k.Topic, Partition: k.Partition}
+		if !g.m.commits(p) {
+			continue
+		}
+		if g.marks[p] == nil {
+			g.marks[p] = map[string]Mark{}
+		}
+		g.marks[p][k.Stream] = k
+		news[p] = committed{}
+	}
+	m := g.m
+	g.mu.Unlock()
+	for p := range news {
+		if at, some := g.least(p); some {
+			news[p] = at
+		} else {
+			delete(news, p)
+		}
+	}
+	m.keep(news)
+}
+
+// least is the position up to which all the streams of a partition have come. One
+// that is not read any more counts only if it is the last.
+func (g *grouping) least(p cluster.TopicPartition) (at committed, some bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var of *Mark
+	for _, k := range g.marks[p] {
+		if of == nil || of.Left && !k.Left || of.Left == k.Left && k.Offset < of.Offset {
+			of = &k
+		}
+	}
+	if of == nil {
+		return committed{}, false
+	}
+	return committed{offset: of.Offset, epoch: of.Epoch, topicID: of.TopicID}, true
+}
+
+// joins implements memberHandler.
+func (g *grouping) joins(info cluster.GroupInfo) {
+	where, group := g.r.name, g.r.e.Group
+	switch n := len(info.Members); {
+	case n > 0:
+		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s has %s: %s", where, group, membersAre(n), membersText(info.Members))})
+	case info.Kind == cluster.ClassicGroup && info.Protocol == "":
+		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s has commits of a client that never joined it, as Flink does: if that still runs, both read the same records", where, group)})
+	}
+}
+
+func membersAre(n int) string {
+	if n == 1 {
+		return "a member"
+	}
+	return fmt.Sprintf("%d members", n)
+}
+
+// membersText names the first few members.
+func membersText(list []cluster.GroupMember) string {
+	var names []string
+	for _, m := range list[:min(len(list), mostNamed)] {
+		names = append(names, fmt.Sprintf("%s (%s)", m.ClientID, m.Host))
+	}
+	if more := len(list) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// partsText says which partitions, topic by topic.
+func (g *grouping) partsText(parts []cluster.TopicPartition) string {
+	var topics []string
+	ids := map[string][]int32{}
+	for _, p := range parts {
+		if ids[p.Topic] == nil {
+			topics = append(topics, p.Topic)
+		}
+		ids[p.Topic] = append(ids[p.Topic], p.Partition)
+	}
+	var list []string
+	for _, t := range topics[:min(len(topics), mostNamed)] {
+		g.mu.Lock()
+		all := g.parts[t]
+		g.mu.Unlock()
+		list = append(list, fmt.Sprintf("%s (%s)", t, partitionsText(ids[t], all)))
+	}
+	if more := len(topics) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and partitions of %d more topics", more))
+	}
+	return strings.Join(list, ", ")
+}
+
+// groups are the groupings of a run's readers, and its Keeper.
+type groups struct {
+	mu   sync.Mutex
+	list []*grouping
+}
+
+func (gs *groups) add(g *grouping) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	gs.list = append(gs.list, g)
+}
+
+// of returns the grouping that a place belongs to.
+func (gs *groups) of(p Place) *grouping {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	for _, g := range slices.Backward(gs.list) {
+		if g.r.name == p.Cluster && g.clusterID == p.ClusterID {
+			return g
+		}
+	}
+	return nil
+}
+
+// Find implements Keeper: the group's commits, as they were at the last look.
+func (gs *groups) Find(p Place) (Mark, bool, error) {
+	g := gs.of(p)
+	if g == nil {
+		return Mark{}, false, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at, some := g.commits[cluster.TopicPartition{Topic: p.Topic, Partition: p.Partition}]
+	return Mark{Place: p, Offset: at, Epoch: -1}, some, nil
+}
+
+// Keep implements Keeper: marks go to the members whose partitions they are of.
+func (gs *groups) Keep(marks []Mark) error {
+	by := map[*grouping][]Mark{}
+	for _, k := range marks {
+		if g := gs.of(k.Place); g != nil {
+			by[g] = append(by[g], k)
+		}
+	}
+	for g, list := range by {
+		g.keep(list)
+	}
+	return nil
+}
+
+// leave has every member commit and leave, all at once. The error is why the last
+// commits of some clusters failed, or of all.
+func (gs *groups) leave() error {
+	if gs == nil {
+		return nil
+	}
+	gs.mu.Lock()
+	list := gs.list
+	gs.mu.Unlock()
+	errs := make([]error, len(list))
+	var leaving sync.WaitGroup
+	for i, g := range list {
+		leaving.Go(func() { errs[i] = g.leave() })
+	}
+	leaving.Wait()
+	return outcomeOf(errs)
+}
+
+func outcomeOf(errs []error) error {
+	failed := 0
+	var first error
+	for _, err := range errs {
+		if err != nil {
+			failed++
+			first = errors.Join(first, err)
+		}
+	}
+	switch {
+	case failed == 0:
+		return nil
+	case failed < len(errs):
+		return fault.New(fault.Partial, "not everything that was written has been committed on every cluster: it is read again")
+	default:
+		return fault.New(fault.Failed, "not everything that was written has been committed: it is read again")
+	}
+}
+
+// leave ends the membership and tells what was not committed.
+func (g *grouping) leave() error {
+	g.mu.Lock()
+	m, failed := g.m, g.failed
+	g.mu.Unlock()
+	if failed != nil {
+		return failed // which has been told
+	}
+	err := m.leave()
+	if err != nil {
+		g.r.event(Event{Kind: Failed, Text: "the last commit failed: " + err.Error(), Hint: fault.HintOf(err)})
+	}
+	return err
+}

@@ -1,0 +1,420 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fault"
+)
+
+// member is this run's membership of a consumer group on one cluster. It says
+// which partitions are this run's, and commits. It never fetches a record. Its
+// methods may be called from any goroutine.
+type member struct {
+	cluster  *cluster.Cluster
+	group    string
+	protocol GroupProtocol
+	h        memberHandler
+	refresh  time.Duration   // of the topics' numbers of partitions
+	ctx      context.Context //nolint:containedctx // of the whole membership
+	stop     context.CancelFunc
+	wake     chan struct{} // capacity 1: the subscription has changed
+	news     chan struct{} // capacity 1: there is something to commit
+	anew     chan error    // capacity 1: why the group has to be joined in another way
+	running  sync.WaitGroup
+
+	mu      sync.Mutex
+	topics  []string                             // to be subscribed to, sorted
+	client  *kgo.Client                          // nil until the group is joined
+	limit   time.Duration                        // that a hand-over may take
+	server  bool                                 // the brokers assign (KIP-848)
+	owned   map[cluster.TopicPartition]bool      // what may be committed; false: it is being handed over, and not read any more
+	pending map[cluster.TopicPartition]committed // to be committed
+	done    map[cluster.TopicPartition]committed // what the group has
+	since   time.Time                            // when partitions were last given or taken; zero before the first time
+	begun   time.Time                            // when joining began
+	left    bool                                 // nothing is tried any more
+
+	leaving sync.Once
+	final   error // why the last commit failed
+}
+
+// committed is what is committed for a partition.
+type committed struct {
+	offset  int64
+	epoch   int32 // leader epoch of the batch before offset; -1 is unknown
+	topicID [16]byte
+}
+
+// memberHandler hears of what becomes of a membership. All its methods are called
+// from goroutines of the client, one at a time, and must not wait for the member.
+type memberHandler interface {
+	// assigned tells which partitions are this run's from now on, besides those
+	// that were; often none.
+	assigned(parts []cluster.TopicPartition)
+	// revoked ends the reading of partitions, waiting no longer than patience for a
+	// write that is under way, and returns up to where they have been written out.
+	revoked(parts []cluster.TopicPartition, patience time.Duration) map[cluster.TopicPartition]committed
+	// lost ends the reading of partitions that are others' already.
+	lost(parts []cluster.TopicPartition)
+	// joins tells what the group is before it is joined.
+	joins(info cluster.GroupInfo)
+	// trouble tells why there is no membership or no commit; nil says that there is
+	// one again. A final one is not tried again.
+	trouble(err error, final bool)
+}
+
+const (
+	commitPause   = time.Second            // between commits
+	commitLimit   = 5 * time.Second        // for one
+	leaveLimit    = 2 * time.Second        // to leave a group
+	usualHandOver = 60 * time.Second       // Java's rebalance timeout is 5 min, that of kgo and librdkafka 60 s
+	joinPause     = 300 * time.Millisecond // before a group that cannot be joined yet is looked at again
+)
+
+func newMember(ctx context.Context, c *cluster.Cluster, group string, protocol GroupProtocol, h memberHandler) *member {
+	m := &member{
+		cluster: c, group: group, protocol: protocol, h: h, wake: make(chan struct{}, 1), news: make(chan struct{}, 1), anew: make(chan error, 1),
+		owned: map[cluster.TopicPartition]bool{}, pending: map[cluster.TopicPartition]committed{}, done: map[cluster.TopicPartition]committed{},
+	}
+	m.ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	m.running.Go(m.run)
+	m.running.Go(m.commitLoop)
+	return m
+}
+
+// subscribe says which topics are wanted, all of them.
+func (m *member) subscribe(topics []string) {
+	topics = slices.Sorted(slices.Values(topics))
+	m.mu.Lock()
+	same := slices.Equal(topics, m.topics)
+	m.topics = topics
+	m.mu.Unlock()
+	if !same {
+		signal(m.wake)
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// grown tells the group that topics have more partitions than they had.
+func (m *member) grown() {
+	if cl := m.session(); cl != nil {
+		cl.ForceMetadataRefresh()
+	}
+}
+
+func (m *member) session() *kgo.Client {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.client
+}
+
+// run joins the group once there is something to subscribe to, keeps the
+// subscription, and joins anew where that is the only way.
+func (m *member) run() {
+	var told []string // the client's subscription
+	var refused error
+	for pause := joinPause; ; {
+		topics := m.wanted()
+		cl := m.session()
+		var again <-chan time.Time
+		switch {
+		case len(topics) == 0 && cl == nil:
+		case cl != nil:
+			subscribeTo(cl, told, topics)
+			told, pause = topics, joinPause
+		case m.join(topics, refused):
+			told = topics
+		case m.ctx.Err() == nil:
+			again, pause = time.After(pause), min(2*pause, longestPause)
+		}
+		select {
+		case <-m.wake:
+		case <-again:
+		case refused = <-m.anew:
+			m.quit()
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}
+
+func (m *member) wanted() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.topics
+}
+
+// subscribeTo changes a client's subscription.
+func subscribeTo(cl *kgo.Client, from, to []string) {
+	var more, less []string
+	for _, t := range to {
+		if !slices.Contains(from, t) {
+			more = append(more, t)
+		}
+	}
+	for _, t := range from {
+		if !slices.Contains(to, t) {
+			less = append(less, t)
+		}
+	}
+	cl.AddConsumeTopics(more...)
+	cl.PurgeTopicsFromConsuming(less...)
+}
+
+// join looks at the group and joins it in the way that suits it. It returns false
+// if that is to be tried again, or if it never will be.
+func (m *member) join(topics []string, refused error) bool {
+	m.mu.Lock()
+	if m.begun.IsZero() {
+		m.begun = time.Now()
+	}
+	m.mu.Unlock()
+	info, err := m.settledInfo()
+	var how joining
+	if err == nil {
+		how, err = m.choose(info, refused)
+	}
+	if err == nil {
+		err = m.begin(topics, how, info)
+	}
+	if err != nil {
+		if m.ctx.Err() == nil {
+			kind := fault.KindOf(err)
+			m.fail(err, kind != fault.Unreachable)
+		}
+		return false
+	}
+	return true
+}
+
+// fail tells why there is no membership. After a final reason nothing is tried.
+func (m *member) fail(err error, final bool) {
+	if final {
+		m.mu.Lock()
+		m.left = true
+		m.mu.Unlock()
+		m.stop()
+	}
+	m.h.trouble(err, final)
+}
+
+// settledInfo describes the group. While its members are agreeing it waits a
+// little for what they agree on.
+func (m *member) settledInfo() (info cluster.GroupInfo, err error) {
+	for until := time.Now().Add(3 * time.Second); ; {
+		info, err = m.cluster.DescribeGroup(m.ctx, m.group)
+		agreeing := err == nil && info.Kind == cluster.ClassicGroup && len(info.Members) > 0 && info.Assignor == ""
+		if !agreeing || time.Now().After(until) {
+			return info, err
+		}
+		select {
+		case <-time.After(joinPause):
+		case <-m.ctx.Done():
+			return info, m.ctx.Err()
+		}
+	}
+}
+
+// begin makes the client, which joins by itself.
+func (m *member) begin(topics []string, how joining, info cluster.GroupInfo) error {
+	own := &membership{m: m}
+	opts := append(how.opts,
+		kgo.ConsumerGroup(m.group), kgo.ConsumeTopics(topics...), kgo.DisableAutoCommit(),
+		kgo.OnPartitionsAssigned(own.assigned), kgo.OnPartitionsRevoked(own.revoked), kgo.OnPartitionsLost(own.lost),
+		// Positions are this engine's business: without any the client fetches nothing.
+		kgo.AdjustFetchOffsetsFn(func(context.Context, map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+			return nil, nil
+		}),
+		kgo.WithHooks(own),
+	)
+	m.h.joins(info)
+	cl, err := m.cluster.Client(cluster.Group, opts...)
+	if err != nil {
+		return err
+	}
+	limit, _ := cl.OptValue(kgo.RebalanceTimeout).(time.Duration)
+	if limit <= 0 {
+		limit = usualHandOver
+	}
+	m.mu.Lock()
+	m.client, m.limit, m.server = cl, limit, how.server
+	m.mu.Unlock()
+	m.running.Go(func() { own.drain(cl) })
+	return nil
+}
+
+// quit gives up the client, whose way to join the group does not suit it.
+func (m *member) quit() {
+	m.mu.Lock()
+	cl := m.client
+	m.client = nil
+	m.mu.Unlock()
+	if cl != nil {
+		m.running.Go(cl.Close)
+	}
+}
+
+// owns reports whether a partition is this member's to be read.
+func (m *member) owns(p cluster.TopicPartition) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owned[p]
+}
+
+// commits reports whether a partition is this member's to be committed.
+func (m *member) commits(p cluster.TopicPartition) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, mine := m.owned[p]
+	return mine
+}
+
+// given reports when partitions were last given or taken, and how many there are.
+func (m *member) given() (since time.Time, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, held := range m.owned {
+		if held {
+			n++
+		}
+	}
+	return m.since, n
+}
+
+// joining says since when the group is being joined; zero if it is not.
+func (m *member) joiningSince() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.left || !m.since.IsZero() {
+		return time.Time{}
+	}
+	return m.begun
+}
+
+// membership is one client's hooks: those of one that has been given up are not
+// heard any more.
+type membership struct{ m *member }
+
+func (s *membership) current(cl *kgo.Client) bool {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	return s.m.client == nil || s.m.client == cl // nil: New has not returned yet, or it is being left
+}
+
+func flatten(parts map[string][]int32) (list []cluster.TopicPartition) {
+	for _, topic := range slices.Sorted(maps.Keys(parts)) {
+		for _, p := range parts[topic] {
+			list = append(list, cluster.TopicPartition{Topic: topic, Partition: p})
+		}
+	}
+	return list
+}
+
+func (s *membership) assigned(_ context.Context, cl *kgo.Client, parts map[string][]int32) {
+	if !s.current(cl) {
+		return
+	}
+	list := flatten(parts)
+	s.m.mu.Lock()
+	for _, p := range list {
+		s.m.owned[p] = true
+	}
+	s.m.since = time.Now()
+	s.m.mu.Unlock()
+	s.m.h.trouble(nil, false)
+	s.m.h.assigned(list)
+}
+
+// revoked is called by the client before others may have the partitions. What it
+// has not returned from within the rebalance timeout costs the membership.
+func (s *membership) revoked(_ context.Context, cl *kgo.Client, parts map[string][]int32) {
+	list := flatten(parts)
+	if len(list) == 0 {
+		return
+	}
+	m := s.m
+	m.mu.Lock()
+	for _, p := range list {
+		m.owned[p] = false
+	}
+	patience := m.limit / 3
+	m.mu.Unlock()
+	last := m.h.revoked(list, patience)
+	m.keep(last)
+	ctx, cancel := context.WithTimeout(m.ctx, min(commitLimit, patience))
+	defer cancel()
+	if err := m.commit(ctx, cl, list); err != nil && m.ctx.Err() == nil {
+		m.h.trouble(fmt.Errorf("the commits of what another member gets: %w", m.cluster.ExplainGroup(err, m.group)), false)
+	}
+	m.disown(list)
+}
+
+func (s *membership) lost(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
+	list := flatten(parts)
+	s.m.disown(list)
+	if len(list) > 0 {
+		s.m.h.lost(list)
+	}
+}
+
+func (m *member) disown(list []cluster.TopicPartition) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range list {
+		delete(m.owned, p)
+		delete(m.pending, p)
+		delete(m.done, p)
+	}
+	m.since = time.Now()
+}
+
+// OnGroupManageError implements kgo.HookGroupManageError.
+func (s *membership) OnGroupManageError(err error) {
+	m := s.m
+	switch {
+	case m.ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed):
+	case errors.Is(err, kerr.InconsistentGroupProtocol), errors.Is(err, kerr.UnsupportedAssignor),
+		errors.Is(err, kerr.GroupIDNotFound), errors.Is(err, kerr.UnsupportedVersion):
+		select {
+		case m.anew <- err:
+		default:
+		}
+	case errors.Is(err, kerr.GroupAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed):
+		m.running.Go(func() { m.fail(m.cluster.ExplainGroup(err, m.group), true) })
+	default:
+		m.h.trouble(m.cluster.ExplainGroup(err, m.group), false)
+	}
+}
+
+// drain takes what the client says about trouble in place of records, which it
+// never has.
+func (s *membership) drain(cl *kgo.Client) {
+	for {
+		fetches := cl.PollFetches(s.m.ctx)
+		if fetches.IsClientClosed() || s.m.ctx.Err() != nil {
+			return
+		}
+		fetches.EachError(func(topic string, _ int32, err error) {
+			if _, manage := errors.AsType[*kgo.ErrGroupSession](err); topic == "" && !manage {
+				return
+			}
+			s.m.h.trouble(s.m.cluster.ExplainGroup(err, s.m.group), false)
+		})
+	}
+}
