@@ -115,7 +115,7 @@ func (u *outputs) open(opts *source.Options, format *consumeSink, fail context.C
 	u.fail = fail
 	fo := files.Options{
 		Template: o.files.template, Append: o.files.append, Overwrite: o.files.overwrite, RotateSize: o.files.size, RotateEvery: o.files.every,
-		LineEnd: o.files.lineEnd, Now: o.env.Now, Durable: opts.Group != "",
+		LineEnd: o.files.lineEnd, Now: o.env.Now, Fail: fail, Durable: opts.Group != "",
 	}
 	if o.files.state != "" {
 		if err := u.openState(&fo, opts); err != nil {
