@@ -220,8 +220,8 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return oneOf("--progress", f.progress, "auto", "json", "off") },
 		func() error { return o.setChanges(cmd, f) },
 		func() error { return o.setNarrow(f) },
-		func() error { return o.setGroup(cmd, f) },
 		func() error { return o.setFiles(cmd, f) },
+		func() error { return o.setGroup(cmd, f) },
 		func() error { return o.setBounds(cmd, f) },
 		func() error { return o.setReplay(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
@@ -338,7 +338,7 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	if err := out.open(&opts, p.sink, end); err != nil {
 		return err
 	}
-	watched, done := whileRead(ended, out.stdout())
+	watched, done := whileRead(ended, o.readBy())
 	defer done()
 	if watching.changes() {
 		stop := p.follow(watched, watching, &opts, end)

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -117,7 +116,7 @@ func (u *outputs) open(opts *source.Options, format *consumeSink, fail context.C
 	u.fail = fail
 	fo := files.Options{
 		Template: o.files.template, Append: o.files.append, Overwrite: o.files.overwrite, RotateSize: o.files.size, RotateEvery: o.files.every,
-		LineEnd: o.files.lineEnd, Now: o.env.Now, Durable: opts.Keeper != nil || opts.Group != "",
+		LineEnd: o.files.lineEnd, Now: o.env.Now, Fail: fail, Durable: opts.Group != "",
 	}
 	if o.files.state != "" {
 		if err := u.openState(&fo, opts); err != nil {
@@ -246,14 +245,6 @@ func (o *consumeOptions) stoppedAsItShould(ctx context.Context, err error) bool 
 	_, signaled := stoppedBy(ctx)
 	own, ok := errors.AsType[fault.Signaled](err)
 	return signaled && !o.promised && (err == nil || ok && own.Signal != nil)
-}
-
-// stdout is where records go to if they do not go to files.
-func (u *outputs) stdout() io.Writer {
-	if u.sink != nil {
-		return nil
-	}
-	return u.o.readBy()
 }
 
 func (u *outputs) close() {

@@ -54,8 +54,8 @@ func (o *consumeOptions) groupRivals(cmd *cobra.Command, f consumeFlags) error {
 	}
 
 	switch {
-	case f.files.state != "":
-		return fault.New(fault.Usage, "--state and -g exclude each other: positions are kept in the file or as the commits of the group")
+	case o.files.state != "":
+		return no("--state", "commits of the group keep the positions")
 	case len(f.partitions) > 0:
 		return no("-p", "-o group:"+o.group.name+" begins at its commits without joining it")
 	case f.order.tail >= 0:

@@ -95,7 +95,7 @@ func runFiles(ctx context.Context, o *consumeOptions) error {
 	if err := out.open(&opts, sink, end); err != nil {
 		return err
 	}
-	watched, done := whileRead(ended, out.stdout())
+	watched, done := whileRead(ended, o.readBy())
 	defer done()
 	shown := o.showProgress(&opts)
 	stats, err := source.RunPast(watched, opts, o.replay.past.places(o.narrow))

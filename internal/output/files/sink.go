@@ -32,7 +32,10 @@ type Options struct {
 	Dropped bool   // Known lacks some that are finished
 	Former  []File // as Known, but made by another template: not listed before they are written to
 
-	Now func() time.Time // nil is the clock
+	// Fail is told of what fails between two calls of the sink; nil: the next call
+	// returns it.
+	Fail func(error)
+	Now  func() time.Time // nil is the clock
 }
 
 // File is one file and how much of it counts.
@@ -302,6 +305,9 @@ func (s *Sink) tick() {
 			}
 			if s.err == nil && !s.over && !s.o.Durable { // otherwise every checkpoint does
 				s.err = s.lookAfter()
+			}
+			if s.err != nil && s.o.Fail != nil {
+				s.o.Fail(s.err)
 			}
 			s.writing.Unlock()
 		case <-s.stop:
