@@ -88,7 +88,7 @@ func (m *merger) release() {
 	defer m.mu.Unlock()
 	for _, j := range m.done {
 		if l := m.of[j.chunk.split]; l != nil {
-			l.raw -= int64(j.chunk.size())
+			l.raw -= int64(j.raw)
 			if l.paused && l.raw < m.most(l) {
 				l.hold(false)
 			}
