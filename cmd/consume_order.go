@@ -70,7 +70,7 @@ func (o *consumeOptions) setOrder(cmd *cobra.Command, all consumeFlags) error {
 
 // orderedGCPercent is GOGC for a run that puts records in order: it holds much
 // that lives for a moment only and has no pointers, so collecting it is cheap.
-const orderedGCPercent = 40
+const orderedGCPercent = 30
 
 // sparing lets the garbage collector spare memory while records are put in order,
 // unless the user has decided.

@@ -30,8 +30,9 @@ type Chunk struct {
 	decoder  *batch.Decoder // of the goroutine that prepares it
 	ended    func() bool    // nobody waits for it any more; of the same
 	release  func()
-	cuts     bool   // the block is to have Cuts
-	copied   []byte // what batches lie in, of a merger
+	cuts     bool           // the block is to have Cuts
+	copied   []byte         // what batches lie in, of a merger
+	heads    []batch.Header // of the batches, when these have been let go
 }
 
 // First is the position before the chunk: no wanted record lies below it.
@@ -72,14 +73,28 @@ func (c *Chunk) Stored() (n int) {
 // one of the chunk's.
 func (c *Chunk) epochBefore(next int64) int32 {
 	epoch := int32(-1)
-	for _, raw := range c.batches {
-		h, err := raw.Head()
-		if err != nil || h.BaseOffset >= next {
+	for _, h := range c.headers() {
+		if h.BaseOffset >= next {
 			break
 		}
 		epoch = h.LeaderEpoch
 	}
 	return epoch
+}
+
+// headers are those of the batches, up to one that is damaged.
+func (c *Chunk) headers() (list []batch.Header) {
+	if c.batches == nil {
+		return c.heads
+	}
+	for _, raw := range c.batches {
+		h, err := raw.Head()
+		if err != nil {
+			break
+		}
+		list = append(list, h)
+	}
+	return list
 }
 
 // Cuts reports whether the block must have Cuts.

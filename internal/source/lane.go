@@ -127,8 +127,8 @@ func (m *merger) put(c *Chunk) {
 	defer m.mu.Unlock()
 	l := m.lane(c.split)
 	m.count++
-	l.jobs = append(l.jobs, &job{number: m.count, chunk: c, came: time.Now(), first: c.first})
 	size := int64(c.size())
+	l.jobs = append(l.jobs, &job{number: m.count, chunk: c, came: time.Now(), first: c.first, raw: int(size)})
 	l.raw += size
 	l.largest = max(l.largest, size)
 	if l.raw >= m.most(l) {

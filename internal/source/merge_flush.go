@@ -88,7 +88,7 @@ func (m *merger) release() {
 	defer m.mu.Unlock()
 	for _, j := range m.done {
 		if l := m.of[j.chunk.split]; l != nil {
-			l.raw -= int64(j.chunk.size())
+			l.raw -= int64(j.raw)
 			if l.paused && l.raw < m.most(l) {
 				l.hold(false)
 			}
@@ -116,16 +116,20 @@ func (m *merger) account() {
 	}
 }
 
-// merged notes what was written of several splits at once. A part of it that has
-// been taken moves no mark.
+// merged notes what was written of several splits at once, in this number of bytes.
+// Their marks move when all of it has been taken.
 func (l *ledger) merged(list []entry, bytes int64) {
 	if l == nil {
 		return
 	}
-	for i, e := range list {
-		if i == 0 {
-			e.size = bytes
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrote += bytes
+	for _, e := range list {
+		if e.end = l.wrote; l.taken == nil {
+			l.settle(e)
+		} else {
+			l.pending = append(l.pending, e)
 		}
-		l.enter(e)
 	}
 }

@@ -241,8 +241,22 @@ func (m *merger) adopt(l *lane) error {
 		m.end(l)
 		return nil
 	}
+	m.slim(j)
 	m.heap.push(headed{m.key(j, 0), l.rank, l})
 	return nil
+}
+
+// slim lets go of the batches of a job that is ready, unless a limit may ask for a
+// part of it to be prepared once more.
+func (m *merger) slim(j *job) {
+	b, c := &j.block, j.chunk
+	if m.p.limit >= 0 && b.Filtered+b.Dropped+b.Undone+b.Failed > 0 {
+		return
+	}
+	c.heads = c.headers()
+	c.batches = nil
+	m.copies.put(c.copied)
+	c.copied = nil
 }
 
 // key is where a delivery stands in the order.
@@ -425,6 +439,6 @@ func (b *Block) start(i int) int {
 // end lets a lane go on with its next job.
 func (m *merger) end(l *lane) {
 	m.done = append(m.done, l.cur)
-	m.read += l.cur.chunk.size()
+	m.read += l.cur.raw
 	l.cur = nil
 }

@@ -176,10 +176,8 @@ func (m *Monitor) wrote(c *Chunk, b Block) {
 	}
 	m.offsets.Add(max(0, b.Next-c.first))
 	s := &c.split.sight
-	if n := len(c.batches); n > 0 {
-		if h, err := c.batches[n-1].Head(); err == nil && h.MaxTimestamp > 0 {
-			s.last.Store(h.MaxTimestamp)
-		}
+	if heads := c.headers(); len(heads) > 0 && heads[len(heads)-1].MaxTimestamp > 0 {
+		s.last.Store(heads[len(heads)-1].MaxTimestamp)
 	}
 	first := s.flows[0]
 	first.filtered.Add(int64(b.Filtered))

@@ -55,6 +55,7 @@ type job struct {
 	full    bool  // with it the split has given all it may
 	through int   // deliveries that have been written
 	first   int64 // position behind these
+	raw     int   // bytes that were fetched for it
 }
 
 // pendingBytes is how much the writer gathers before it writes although more
