@@ -457,6 +457,11 @@ func TestThePastAloneNeedsNoCluster(t *testing.T) {
 					break
 				}
 			}
+			for p := range kept.marks {
+				if p.ClusterID != "/"+p.Cluster {
+					t.Errorf("a position is kept for %+v", p)
+				}
+			}
 			checkLines(t, r.sink.all(), slices.Concat(part("orders", "east/orders/0", "old", int(tt.want[0][0]), int(tt.want[0][1])),
 				part("orders", "west/orders/1", "old", int(tt.want[1][0]), int(tt.want[1][1]))))
 		})

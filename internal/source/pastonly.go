@@ -18,7 +18,7 @@ type PastPlace struct {
 
 // RunPast is Run without any cluster: it delivers what o.Past has of places, and
 // ends. Offsets are taken as if the past were the log. Positions are kept under
-// no cluster's id.
+// a slash and the cluster's name, as its id is not known.
 func RunPast(ctx context.Context, o Options, places []PastPlace) (Stats, error) {
 	o.Wants, o.Clusters, o.Updates = nil, nil, nil
 	e := newEngine(o)
@@ -53,7 +53,7 @@ func (e *engine) pastSplits(places []PastPlace) (list []*split, err error) {
 		r := e.readers[p.Cluster]
 		if r == nil {
 			r = newReader(e, p.Cluster, nil, nil)
-			r.ctx = e.ctx
+			r.ctx, r.id = e.ctx, "/"+p.Cluster
 			e.readers[p.Cluster] = r
 		}
 		w := newWanted(Want{ID: p.Stream, Stream: &metadata.Stream{Name: p.Stream}, Source: &metadata.Source{Cluster: p.Cluster}})
