@@ -114,6 +114,7 @@ func (r *reader) run(ctx context.Context) {
 	if err != nil {
 		r.abandon()
 		r.fail(err)
+		r.withoutLog(ctx)
 	}
 	if err != nil && r.e.FailFast {
 		r.e.entered.arrive(r)
