@@ -222,6 +222,9 @@ func (p *past) tellUnused() {
 	})
 }
 
+// Places implements source.Past.
+func (p *past) Places() []source.PastPlace { return p.places(narrow{}) }
+
 // places are what the files have that the command line does not leave out.
 func (p *past) places(n narrow) (list []source.PastPlace) {
 	in := func(list []string, name string) bool { return len(list) == 0 || slices.Contains(list, name) }

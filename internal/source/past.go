@@ -20,9 +20,17 @@ type Past interface {
 	// Find says what there is of a partition that is delivered under the name of a
 	// stream. It may be called by several goroutines at once.
 	Find(stream string, s record.Split) (part PastPart, ok bool)
+	// Places lists what there is.
+	Places() []PastPlace
 	// Read gives the records of parts, each from an offset on, in their order. It
 	// ends with the first error of give, or when ctx ends.
 	Read(ctx context.Context, from map[int]int64, give func(PastBlock) error) error
+}
+
+// PastPlace is a partition as one stream took it.
+type PastPlace struct {
+	Stream string
+	record.Split
 }
 
 // PastPart is what a Past has of one partition.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/kafkatest"
@@ -35,6 +36,8 @@ func (a *archive) add(stream, topic string, partition int32, from, to int64) {
 	a.places = append(a.places, source.PastPlace{Stream: stream, Split: record.Split{Cluster: cluster, Topic: topic, Partition: partition}})
 	a.has = append(a.has, list)
 }
+
+func (a *archive) Places() []source.PastPlace { return a.places }
 
 func (a *archive) Find(stream string, s record.Split) (source.PastPart, bool) {
 	id := slices.Index(a.places, source.PastPlace{Stream: stream, Split: s})
@@ -422,6 +425,31 @@ func TestThePastGoesToAnotherClusterToo(t *testing.T) {
 	}
 }
 
+// What the files have of a cluster that cannot be reached is there all the same.
+func TestAClusterThatIsGoneHasItsPast(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	east := rig.Cluster("east")
+	east.CreateTopic("orders", 1, nil)
+	east.Produce("orders", values("new", 0, 10)...)
+	a := &archive{}
+	a.add("orders", "east/orders", 0, 0, 5)
+	a.add("orders", "gone/orders", 0, 3, 40)
+	a.add("orders", "gone/orders", 2, 0, 9)
+	a.add("orders", "gone/other", 0, 0, 9)
+	r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east", "gone")).bounded()
+	r.addCluster(t, "gone", "127.0.0.1:1")
+	r.opts.Past, r.opts.GiveUp = a, 300*time.Millisecond
+	_, err := r.run(t.Context())
+	if fault.KindOf(err) != fault.Partial {
+		t.Errorf("ended with %v", err)
+	}
+	checkLines(t, r.sink.all(), slices.Concat(part("orders", "east/orders/0", "old", 0, 5), part("orders", "east/orders/0", "new", 5, 10),
+		part("orders", "gone/orders/0", "old", 3, 40), part("orders", "gone/orders/2", "old", 0, 9)))
+	if want := "gone: what the files have is delivered; what follows in the log is missing"; !slices.Contains(r.told(source.Note), want) {
+		t.Errorf("told %q", r.told(source.Note))
+	}
+}
+
 func TestThePastAloneNeedsNoCluster(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -455,6 +483,11 @@ func TestThePastAloneNeedsNoCluster(t *testing.T) {
 				}
 				if tt.limit >= 0 || tt.each > 0 {
 					break
+				}
+			}
+			for p := range kept.marks {
+				if p.ClusterID != "/"+p.Cluster {
+					t.Errorf("a position is kept for %+v", p)
 				}
 			}
 			checkLines(t, r.sink.all(), slices.Concat(part("orders", "east/orders/0", "old", int(tt.want[0][0]), int(tt.want[0][1])),

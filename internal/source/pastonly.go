@@ -10,15 +10,9 @@ import (
 	"github.com/kcm-cli/kcm/internal/spec"
 )
 
-// PastPlace is a partition as one stream took it.
-type PastPlace struct {
-	Stream string
-	record.Split
-}
-
 // RunPast is Run without any cluster: it delivers what o.Past has of places, and
 // ends. Offsets are taken as if the past were the log. Positions are kept under
-// no cluster's id.
+// a slash and the cluster's name, as its id is not known.
 func RunPast(ctx context.Context, o Options, places []PastPlace) (Stats, error) {
 	o.Wants, o.Clusters, o.Updates = nil, nil, nil
 	e := newEngine(o)
@@ -53,7 +47,7 @@ func (e *engine) pastSplits(places []PastPlace) (list []*split, err error) {
 		r := e.readers[p.Cluster]
 		if r == nil {
 			r = newReader(e, p.Cluster, nil, nil)
-			r.ctx = e.ctx
+			r.ctx, r.id = e.ctx, "/"+p.Cluster
 			e.readers[p.Cluster] = r
 		}
 		w := newWanted(Want{ID: p.Stream, Stream: &metadata.Stream{Name: p.Stream}, Source: &metadata.Source{Cluster: p.Cluster}})
@@ -63,7 +57,6 @@ func (e *engine) pastSplits(places []PastPlace) (list []*split, err error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Monitor.begin(s)
 		e.account(p.Cluster, func(st *ClusterStats) { st.Splits++ })
 		if d.from < d.until {
 			r.open++
@@ -95,6 +88,10 @@ func pastTopics(places []PastPlace) map[record.Split]cluster.Topic {
 func (e *engine) pastDelivery(s *split, w *wanted, part PastPart) (*delivery, error) {
 	r := s.r
 	rg, _ := e.Offsets.For(s.Split)
+	stop := spec.Range{}
+	if w.Source.Stop != nil {
+		stop.Stop = w.Source.Stop.Bound
+	}
 	facts := spec.Facts{
 		Start: part.First, End: part.Next,
 		At:        func(int64) (int64, bool) { return 0, false }, // the window finds the records
@@ -104,7 +101,10 @@ func (e *engine) pastDelivery(s *split, w *wanted, part PastPart) (*delivery, er
 	if rg.Start.Kind == spec.Time {
 		b.From = part.First
 	}
-	d := &delivery{want: w.key(), stream: w.Stream.Name, split: s, from: b.From, until: min(b.Until, part.Next), window: window(ranges{command: rg}), ends: -1}
+	d := &delivery{
+		want: w.key(), stream: s.streams[0], split: s, from: b.From, until: min(b.Until, part.Next, pastStop(stop.Stop)),
+		window: window(ranges{command: rg, source: stop}), ends: -1,
+	}
 	m, known, err := r.known(w, s.Split)
 	if known {
 		d.from = max(m.Offset, part.First)
@@ -115,6 +115,7 @@ func (e *engine) pastDelivery(s *split, w *wanted, part PastPart) (*delivery, er
 	s.bound()
 	s.backlog = part.Next
 	e.pipe.ledger.open(s, -1)
+	e.Monitor.begin(s)
 	s.quota = e.quotas.of(r.leftover(w.key(), s.Topic, s.Partition))
 	return d, err
 }
@@ -133,15 +134,52 @@ func (e *engine) onlyPast(ctx context.Context, list []*split) {
 		}
 	}
 	for _, r := range e.readers {
-		for r.unfinished() {
-			select {
-			case <-r.wake:
-			case <-ctx.Done():
-				return
+		r.finishPast(ctx)
+	}
+	e.stop(errFinished)
+}
+
+// withoutLog delivers the past of a cluster that has been given up without any
+// contact: that is there all the same.
+func (r *reader) withoutLog(ctx context.Context) {
+	if r.e.Past == nil || r.e.Keeper != nil || !r.e.Bounded || r.e.FailFast || r.looks != nil {
+		return
+	}
+	seen := map[record.Split]bool{}
+	for _, p := range r.e.Past.Places() {
+		if p.Cluster != r.name || seen[p.Split] || !r.takes(p.Topic) || !r.e.Partitions.Has(p.Partition) {
+			continue
+		}
+		seen[p.Split] = true
+		for _, w := range r.wants {
+			if !w.takes(cluster.Topic{Name: p.Topic}) {
+				continue
+			}
+			s := newSplit(r, splitKey{topic: p.Topic, partition: p.Partition, committed: w.Committed}, []*wanted{w})
+			part, _ := r.e.Past.Find(s.streams[0], p.Split)
+			if d, _ := r.e.pastDelivery(s, w, part); d.from < d.until {
+				r.mu.Lock()
+				r.open++
+				r.mu.Unlock()
+				r.e.pasts.admit(s)
 			}
 		}
 	}
-	e.stop(errFinished)
+	if r.unfinished() {
+		r.detail(0, "%s: what the files have is delivered; what follows in the log is missing", r.name)
+	}
+	r.finishPast(ctx)
+}
+
+// finishPast waits until everything that the reader has to deliver is through.
+func (r *reader) finishPast(ctx context.Context) {
+	for r.unfinished() {
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // unfinished reports whether splits of the reader are still under way.

@@ -117,6 +117,7 @@ func (r *reader) run(ctx context.Context) {
 		r.unawaited()
 		r.e.pipe.merge.leave(ctx, r)
 		r.fail(err)
+		r.withoutLog(ctx)
 	}
 	if err != nil && r.e.FailFast {
 		r.e.entered.arrive(r)
