@@ -94,11 +94,14 @@ type other struct {
 	stop func()
 }
 
+// seat is what a member of a group is subscribed to.
+type seat struct{ group, topic string }
+
 // consumer begins a kgo consumer that commits as usual clients do.
-func consumer(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string, opts ...kgo.Opt) other {
+func consumer(t *testing.T, c *kafkatest.Cluster, p *pool, at seat, opts ...kgo.Opt) other {
 	t.Helper()
 	cl, err := kgo.NewClient(append([]kgo.Opt{
-		kgo.SeedBrokers(strings.Split(c.Bootstrap(), ",")...), kgo.ClientID("other"), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic),
+		kgo.SeedBrokers(strings.Split(c.Bootstrap(), ",")...), kgo.ClientID("other"), kgo.ConsumerGroup(at.group), kgo.ConsumeTopics(at.topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.BlockRebalanceOnPoll(), kgo.AutoCommitMarks(), kgo.AutoCommitInterval(200 * time.Millisecond),
 		kgo.OnPartitionsRevoked(func(ctx context.Context, cl *kgo.Client, _ map[string][]int32) { _ = cl.CommitMarkedOffsets(ctx) }),
 	}, opts...)...)
@@ -204,7 +207,7 @@ func TestAGroupBesideOthers(t *testing.T) {
 	kgos := func(opts ...kgo.Opt) func(*testing.T, *kafkatest.Cluster, *pool, string, string) other {
 		return func(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
 			t.Helper()
-			return consumer(t, c, p, group, topic, opts...)
+			return consumer(t, c, p, seat{group, topic}, opts...)
 		}
 	}
 	cases := map[string]struct {
