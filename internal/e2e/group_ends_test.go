@@ -306,7 +306,7 @@ func TestAMemberThatWasAsleep(t *testing.T) {
 	b := start(t, args, each(p.take))
 	b.gets(20*time.Second, 500)
 	a.signal(syscall.SIGSTOP)
-	b.told(30*time.Second, "group "+group+" gives this run "+topic+" (", "partition")
+	b.told(30*time.Second, "+ default/"+topic+" (", "partition")
 	b.gets(30*time.Second, b.out.count()+5000)
 	a.signal(syscall.SIGCONT)
 	a.told(15*time.Second, "group "+group+" has lost this run")

@@ -106,13 +106,13 @@ func (g *grouping) enter(s *split) bool {
 // assigned implements memberHandler.
 func (g *grouping) assigned(parts []cluster.TopicPartition) {
 	g.mu.Lock()
-	alone := !g.gave && !g.shared
+	first := !g.gave && g.shared // later ones are told as what has come
 	g.gave = g.gave || len(parts) > 0
 	g.changed, g.idle = true, g.idle && len(parts) == 0
 	g.mu.Unlock()
 	if len(parts) > 0 {
 		depth := 1
-		if !alone {
+		if first {
 			depth = 0
 		}
 		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s gives this run %s", g.r.name, g.r.e.Group, g.partsText(parts)), Depth: depth})
