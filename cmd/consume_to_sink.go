@@ -102,7 +102,7 @@ func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 	if p.full || err != nil {
 		p.block.Next = p.seen
 	}
-	p.block.Load, p.block.Size = load, load.Bytes
+	p.block.Load, p.block.Size, p.block.Free = load, load.Bytes, load.Free
 	return p.block, err
 }
 
