@@ -228,3 +228,15 @@ func (r *reader) beyond(s *split, d *delivery, at, end int64) {
 		r.event(Event{Kind: Gap, Split: s.Split, Text: text + "; going on at " + fmt.Sprint(end)})
 	}
 }
+
+// joining reports whether the group has yet to say which partitions it gives.
+func (g *grouping) joining() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	m, changed, failed := g.m, g.changed, g.failure != nil
+	g.mu.Unlock()
+	since, _ := m.given()
+	return !failed && (changed || since.IsZero())
+}
