@@ -181,7 +181,7 @@ func (n topicName) of(stream string, s record.Split) string {
 
 // readBy is what a reader may close; nil if nothing is written there.
 func (o *consumeOptions) readBy() io.Writer {
-	if o.to != nil {
+	if o.to != nil || o.files.template != nil {
 		return nil
 	}
 	return o.env.Stdout

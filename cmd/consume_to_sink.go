@@ -87,8 +87,9 @@ type destination struct {
 // Prepare implements source.Worker.
 func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 	p := &toPreparation{preparation: w.preparation(c, limit), w: w, c: c}
-	defer w.s.buffers.Put(p.buf)
-	if rejected(p.judges) || len(c.Batches()) == 0 {
+	defer w.s.buffers.put(p.buf)
+	if rejected(p.judges) || len(c.Batches()) == 0 && !c.Recalled() {
+		p.block.Filtered = c.Stored()
 		return p.block, nil
 	}
 	if err := p.resolve(); err != nil {
@@ -96,7 +97,7 @@ func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 		return p.block, err
 	}
 	w.loader.Begin(produce.Origin{Split: c.Split, Partitions: c.Partitions()})
-	err := p.batches()
+	err := p.records()
 	load := w.loader.End()
 	if p.full || err != nil {
 		p.block.Next = p.seen
@@ -146,6 +147,17 @@ func (p *toPreparation) resolve() error {
 	return nil
 }
 
+// records goes over all that the chunk has.
+func (p *toPreparation) records() error {
+	if !p.c.Recalled() {
+		return p.batches()
+	}
+	if err := p.c.Records(p.take); err != nil {
+		return err
+	}
+	return p.err
+}
+
 // smallBatch is the mean size of batches below which they are put together anew:
 // each would take as long as a large one on the way.
 const smallBatch, manyBatches = 4 << 10, 8
@@ -165,7 +177,7 @@ func (p *toPreparation) batches() error {
 			whole = whole && p.c.Whole(&h, i)
 		}
 		if whole && p.w.loader.Store(p.topics, &h, raw) {
-			p.block.Written += n
+			p.block.CountAll(len(p.topics), int(h.NumRecords))
 			p.seen = h.Next()
 			continue
 		}
@@ -208,12 +220,13 @@ func (p *toPreparation) take(r *record.Record, stream int) bool {
 		return false
 	}
 	w, d := p.w, &p.decoders[stream]
-	w.shown.begin(d.shown, r)
+	w.shown.begin(d.shown, d.choice.shown, r)
 	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
 		p.judged = &w.judged
-		p.judged.begin(d.judged, r)
+		p.judged.begin(d.judged, d.choice.judged, r)
 	}
 	if !p.keeps(r, stream) {
+		p.block.Filtered++
 		p.seen = r.Offset + 1
 		return true
 	}
@@ -227,12 +240,15 @@ func (p *toPreparation) take(r *record.Record, stream int) bool {
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil
 	}
+	if p.err = p.lacksStored(r); p.err != nil {
+		return false
+	}
 	out := *r
 	p.encode(&out, stream, key, value)
 	if p.err = w.loader.Add(p.topics[stream], &out); p.err != nil {
 		return false
 	}
-	p.block.Written++
+	p.block.Count(stream, 1)
 	p.seen = r.Offset + 1
 	return true
 }

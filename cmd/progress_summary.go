@@ -70,8 +70,18 @@ func summaryFields(s source.Snapshot, took time.Duration) []Field {
 	for _, f := range s.Flows {
 		sources = append(sources, sourceField{f.Stream, f.Cluster, f.Topic, f.Splits, f.Records, f.Bytes})
 	}
-	return []Field{
-		{"records", s.Total.Records}, {"bytes", s.Total.Bytes}, {"filtered", s.Total.Filtered}, {"undecoded", s.Total.Undecoded},
-		{"seconds", float64(took.Milliseconds()) / 1000}, {"lag", known(s.Total.Lag)}, {"sources", sources}, {"clusters", clusterFields(s.Clusters)},
+	fields := []Field{
+		{"records", s.Total.Records},
+		{"bytes", s.Total.Bytes},
+		{"filtered", s.Total.Filtered},
+		{"undecoded", s.Total.Undecoded},
+		{"seconds", float64(took.Milliseconds()) / 1000},
+		{"lag", known(s.Total.Lag)},
+		{"sources", sources},
+		{"clusters", clusterFields(s.Clusters)},
 	}
+	if s.Ordered {
+		fields = append(fields, Field{"late", s.Late}, Field{"disordered", s.Back})
+	}
+	return fields
 }

@@ -67,6 +67,7 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 		r.giveUp(l.missing)
 		l.missing = nil
 	}
+	r.attend(l)
 	changed := r.settle(ctx)
 	r.lives()
 	changed = r.adopt(ctx) || changed
@@ -82,6 +83,7 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 	}
 	r.lookAgain(ctx, l, changed)
 	r.admit(ctx)
+	r.goOver()
 	return false, nil
 }
 
@@ -229,6 +231,9 @@ func (r *reader) discover(ctx context.Context) (missing []error, err error) {
 		return []error{err}, ctx.Err()
 	}
 	r.subscribe(found)
+	if err := r.noteEnds(ctx, found); err != nil {
+		return nil, err
+	}
 	var fresh []*split
 	for _, f := range found {
 		splits, lacks := r.splits(ctx, f)

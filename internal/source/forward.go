@@ -58,6 +58,7 @@ func (p *pipeline) hand(jobs []*job) {
 		s := j.chunk.split
 		s.sending.jobs = append(s.sending.jobs, j)
 		s.sending.bytes += int64(j.chunk.size())
+		s.underway.Add(1)
 		p.out++
 		if j.block.bytes() == 0 || s.sending.failed {
 			j.sent = true
@@ -115,6 +116,7 @@ func (p *pipeline) release(s *split) {
 		j := s.sending.jobs[0]
 		s.sending.jobs = s.sending.jobs[1:]
 		s.sending.bytes -= int64(j.chunk.size())
+		s.underway.Add(-1)
 		p.out--
 		if s.sending.failed {
 			j.block, j.err = Block{Next: -1, Free: j.block.Free}, nil
@@ -133,6 +135,9 @@ func (p *pipeline) release(s *split) {
 // hold stops fetching a split, or goes on with it.
 func (s *split) hold(on bool) {
 	s.sending.paused = on
+	if s.past != nil {
+		s.past.hold(on)
+	}
 	s.mu.Lock()
 	f := s.feed
 	s.mu.Unlock()

@@ -246,6 +246,13 @@ func (s *Sink) take(w *work, st *step) error {
 	}
 	t.cur.length += n
 	s.dirty[t] = true
+	if t.begun > t.cur.length {
+		t.begun = 0
+	}
+	if s.o.Durable && !t.special && t.cur.length-t.begun >= writebackBytes {
+		beginWriteback(t.fd, t.begun, t.cur.length-t.begun)
+		t.begun = t.cur.length
+	}
 	return nil
 }
 
@@ -275,6 +282,10 @@ func (s *Sink) write(t *target, units []unit) (total int64, err error) {
 }
 
 const smallUnit = 64 << 10
+
+// writebackBytes is after how much the system is asked to begin to bring a file
+// to the disk, so that the next checkpoint has less to wait for.
+const writebackBytes = 2 << 20
 
 // undo takes back what a plan that failed has done.
 func (s *Sink) undo(p *plan) {
