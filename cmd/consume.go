@@ -134,9 +134,9 @@ kept; --order timestamp merges partitions and clusters by time.`,
   kcm consume orders -n 5 -f '%c %k\n'   five records, cluster and key
   kcm consume orders -G v:needle         those with needle in their value
   kcm consume orders -w '.value.id > 7'  those for which a jq expression holds
-  kcm consume east/orders -e --to west   copy to another cluster
   kcm consume orders -O '{topic}-{partition}.json.gz' --state s  files; run again to go on
   kcm consume orders -g billing          as a member of a consumer group
+  kcm consume east/orders -e --to west   copy to another cluster
   kcm consume -b localhost:9092 orders   a topic, without metadata`,
 		ValidArgsFunction: completeStreams(env),
 		RunE: func(cmd *cobra.Command, args []string) error {

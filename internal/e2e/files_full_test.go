@@ -85,7 +85,7 @@ func linesOf(t *testing.T, path string) []string {
 func TestThousandsOfFiles(t *testing.T) {
 	topics, parts := 2, 500
 	if os.Getenv("KCM_SOAK") == "1" {
-		topics, parts = 5, 2000
+		topics, parts = 20, 500
 	}
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c := rig.Start("wide", kafkatest.Options{Heap: "1g"})

@@ -289,3 +289,38 @@ func TestAGroupThatMayNotBeUsed(t *testing.T) {
 	r.says(t, 1, "kcm: east: not authorized to use the group "+later)
 	t.Logf("exit code %d, told: %q", r.code, r.stderr)
 }
+
+// TestAMemberThatWasAsleep for longer than its session: others have read on
+// meanwhile, it learns that it is no member any more, and spoils no commit.
+func TestAMemberThatWasAsleep(t *testing.T) {
+	rig := kafkatest.Real(t, kafkatest.Options{})
+	c := rig.Cluster("east")
+	topic, group := rig.Name("orders"), rig.Name("g")
+	c.CreateTopic(topic, 4, nil)
+	s := write(t, c, 1000, 10_000_000)
+	s.add(topic, 4)
+	p := newPool()
+	args := []string{"consume", "-b", c.Bootstrap(), topic, "-g", group, "-o", "start", "-f", `%v\n`, "-X", "session.timeout.ms=6000", "-X", "heartbeat.interval.ms=1000"}
+	a := start(t, args, each(p.take))
+	a.gets(20*time.Second, 500)
+	b := start(t, args, each(p.take))
+	b.gets(20*time.Second, 500)
+	a.signal(syscall.SIGSTOP)
+	b.told(30*time.Second, "+ default/"+topic+" (", "partition")
+	b.gets(30*time.Second, b.out.count()+5000)
+	a.signal(syscall.SIGCONT)
+	a.told(15*time.Second, "group "+group+" has lost this run")
+	a.gets(30*time.Second, a.out.count()+500)
+	s.stopped()
+	b.until(30*time.Second, "the last record", func() bool { n, _ := p.distinct(); return n == s.total() })
+	a.stop().exits(t, 0)
+	b.stop().exits(t, 0)
+	p.holds(t, s)
+	_, again := p.distinct()
+	t.Logf("%d records, %d of them more than once; told the sleeper: %q", s.total(), again, a.err.all())
+	for partition, n := range s.acked()[place{c.Name(), topic}] {
+		if at := c.Committed(group, topic, int32(partition)); at != n {
+			t.Errorf("partition %d is committed at %d, want %d", partition, at, n)
+		}
+	}
+}

@@ -94,11 +94,14 @@ type other struct {
 	stop func()
 }
 
+// seat is what a member of a group is subscribed to.
+type seat struct{ group, topic string }
+
 // consumer begins a kgo consumer that commits as usual clients do.
-func consumer(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string, opts ...kgo.Opt) other {
+func consumer(t *testing.T, c *kafkatest.Cluster, p *pool, at seat, opts ...kgo.Opt) other {
 	t.Helper()
 	cl, err := kgo.NewClient(append([]kgo.Opt{
-		kgo.SeedBrokers(strings.Split(c.Bootstrap(), ",")...), kgo.ClientID("other"), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic),
+		kgo.SeedBrokers(strings.Split(c.Bootstrap(), ",")...), kgo.ClientID("other"), kgo.ConsumerGroup(at.group), kgo.ConsumeTopics(at.topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.BlockRebalanceOnPoll(), kgo.AutoCommitMarks(), kgo.AutoCommitInterval(200 * time.Millisecond),
 		kgo.OnPartitionsRevoked(func(ctx context.Context, cl *kgo.Client, _ map[string][]int32) { _ = cl.CommitMarkedOffsets(ctx) }),
 	}, opts...)...)
@@ -204,7 +207,7 @@ func TestAGroupBesideOthers(t *testing.T) {
 	kgos := func(opts ...kgo.Opt) func(*testing.T, *kafkatest.Cluster, *pool, string, string) other {
 		return func(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
 			t.Helper()
-			return consumer(t, c, p, group, topic, opts...)
+			return consumer(t, c, p, seat{group, topic}, opts...)
 		}
 	}
 	cases := map[string]struct {
@@ -340,12 +343,15 @@ func TestGroupsOfOtherKinds(t *testing.T) {
 		opts func(group string) []kgo.Opt
 		text string
 	}{
-		"share":   {func(g string) []kgo.Opt { return []kgo.Opt{kgo.ShareGroup(g)} }, "is a share group"},
+		"share": {func(g string) []kgo.Opt { return []kgo.Opt{kgo.ShareGroup(g)} }, "is a share group"},
+		"an assignor of its own": {func(g string) []kgo.Opt {
+			return []kgo.Opt{kgo.ConsumerGroup(g), kgo.Balancers(renamedAssignor{kgo.RangeBalancer()})}
+		}, "uses the assignor own, which kcm does not have"},
 		"connect": {func(g string) []kgo.Opt { return []kgo.Opt{kgo.ConsumerGroup(g), kgo.GroupProtocol("connect")} }, "is no consumers' group but of type connect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			group := rig.With(t).Name(name)
+			group := rig.With(t).Name("g")
 			cl, err := kgo.NewClient(append(tc.opts(group), kgo.SeedBrokers(strings.Split(c.Bootstrap(), ",")...), kgo.ConsumeTopics(topic))...)
 			if err != nil {
 				t.Fatal(err)
@@ -357,16 +363,92 @@ func TestGroupsOfOtherKinds(t *testing.T) {
 				short, stop := context.WithTimeout(ctx, 500*time.Millisecond)
 				cl.PollFetches(short)
 				stop()
-				if name == "connect" {
+				if name != "share" {
 					id, _ = cl.GroupMetadata()
 				} else if g, err := c.Admin().DescribeShareGroups(ctx, group); err == nil && len(g[group].Members) > 0 {
 					id = "there"
 				}
 			}
+			if name != "share" {
+				stable(t, c, group)
+			}
 			r := run(t, []string{"consume", "-b", c.Bootstrap(), topic, "-g", group, "-e"})
 			r.exits(t, 6)
 			r.says(t, 1, "kcm: default: group "+group+" "+tc.text)
 			equal(t, "stdout", r.stdout, nil)
+		})
+	}
+}
+
+// renamedAssignor is an assignor under a name that only its own application knows.
+type renamedAssignor struct{ kgo.GroupBalancer }
+
+func (renamedAssignor) ProtocolName() string { return "own" }
+
+// stable waits until the members of a classic group of any type have agreed.
+func stable(t *testing.T, c *kafkatest.Cluster, group string) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if g, err := c.Admin().DescribeGroups(t.Context(), group); err == nil && g[group].State == "Stable" {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("group %s does not become stable", group)
+		}
+	}
+}
+
+// TestOthersJoinAMember: clients that come to a group in which kcm was alone may
+// make it another kind of group; kcm stays its member and nothing is lost.
+func TestOthersJoinAMember(t *testing.T) {
+	rig := kafkatest.Real(t, kafkatest.Options{})
+	for name, tc := range map[string]struct {
+		begin func(*testing.T, *kafkatest.Cluster, *pool, string, string) other
+		kind  string
+	}{
+		"kcat": {kcatMember, "classic"},
+		"KIP-848": {func(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
+			t.Helper()
+			return consumer(t, c, p, seat{group, topic}, kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer())
+		}, "consumer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rig := rig.With(t)
+			c := rig.Cluster("east")
+			topic, group := rig.Name("orders"), rig.Name("g")
+			c.CreateTopic(topic, 4, nil)
+			s := write(t, c, 400, 1_000_000)
+			s.add(topic, 4)
+			p := newPool()
+			k := start(t, []string{"consume", "-b", c.Bootstrap(), topic, "-g", group, "-o", "start", "-f", `%v\n`}, each(p.take))
+			k.gets(20*time.Second, 200)
+			second := tc.begin(t, c, p, group, topic)
+			if kind, _ := members(t, c, group, 2); kind != tc.kind {
+				t.Errorf("the group is %s, want %s", kind, tc.kind)
+			}
+			before := k.out.count()
+			k.gets(20*time.Second, before+300)
+			second.stop()
+			k.told(60*time.Second, "+ default/"+topic+" (", "from the commits of group "+group)
+			s.stopped()
+			deadline := time.Now().Add(20 * time.Second)
+			for n, _ := p.distinct(); n < s.total() && time.Now().Before(deadline); n, _ = p.distinct() {
+				time.Sleep(20 * time.Millisecond)
+			}
+			r := k.stop()
+			r.exits(t, 0)
+			if second.name == "rdkafka" {
+				p.forgive(s)
+			}
+			p.holds(t, s)
+			_, again := p.distinct()
+			t.Logf("%d records, %d of them more than once; told: %q", s.total(), again, r.stderr)
+			for partition, n := range s.acked()[place{c.Name(), topic}] {
+				if at := c.Committed(group, topic, int32(partition)); at != n {
+					t.Errorf("partition %d is committed at %d, want %d", partition, at, n)
+				}
+			}
 		})
 	}
 }

@@ -21,7 +21,6 @@ func TestWhereIsBounded(t *testing.T) {
 		`def f: ., f; last(f)`:         steps,
 		`try (def f: f; f) catch true`: steps, // nothing catches it
 		`reduce range(40) as $i ("0123456789abcdef"; . + .) | length > 0`: memory,
-		`reduce range(40) as $i ([1, 2, 3, 4, 5]; . + .) | length > 0`:    memory,
 	} {
 		t.Run(expr, func(t *testing.T) {
 			j := judgeOf(t, "if .offset == 1 then ("+expr+") else true end")
@@ -42,13 +41,13 @@ func TestWhereIsBounded(t *testing.T) {
 // TestTheBoundGrowsWithTheRecord: whatever looks at all of a large record may.
 func TestTheBoundGrowsWithTheRecord(t *testing.T) {
 	rec := aRecord()
-	rec.Value = []byte("[" + strings.Repeat("[1,[2]],", 100_000) + "0]")
+	rec.Value = []byte("[" + strings.Repeat("[1,[2]],", 20_000) + "0]")
 	for _, expr := range []string{
-		`[.value | .. | numbers] | add == 300000`,
-		`.value | flatten | length == 200001`,
+		`[.value | .. | numbers] | add == 60000`,
+		`.value | flatten | length == 40001`,
 		`[.value[] | tostring] | join("") | length > 100`,
-		`[.value | paths] | length == 400001`,
-		`.value | walk(.) | length == 100001`,
+		`[.value | paths] | length == 80001`,
+		`.value | walk(.) | length == 20001`,
 	} {
 		if kept, err := judgeOf(t, expr).Keeps(rec, decodedBy(t, rec, codec.Choice{})); !kept || err != nil {
 			t.Errorf("%s: kept %v, error %v", expr, kept, err)

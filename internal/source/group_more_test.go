@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -290,5 +291,40 @@ func TestADeadCoordinatorHoldsUpNoOtherCluster(t *testing.T) {
 	if took := time.Since(at); took > 6*time.Second {
 		t.Errorf("it ended after %v", took)
 	}
+}
 
+// TestAClusterIsConnectedToAnewInAGroup: the new client is the member from then
+// on, and goes on at the commits of the old one.
+func TestAClusterIsConnectedToAnewInAGroup(t *testing.T) {
+	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
+		east := rig.Cluster("east")
+		topic, group := rig.Name("orders"), rig.Name("g")
+		east.CreateTopic(topic, 2, nil)
+		s := stream("orders", topic, "east")
+		f := newFollowing(t, []*kafkatest.Cluster{east}, s)
+		f.inGroup(group)
+		g := f.begin(t)
+		for n := range 3 {
+			before := len(f.sink.all())
+			east.Produce(topic, values(fmt.Sprintf("v%d-", n), 0, 10)...)
+			east.Produce(topic, values(fmt.Sprintf("w%d-", n), 1, 10)...)
+			waitUntil(t, "records", func() bool { return len(f.sink.all()) == before+20 })
+			if n < 2 {
+				f.redefine("east", east.Bootstrap())
+				f.plan(s)
+				waitUntil(t, "the new client", func() bool {
+					return len(f.told(source.Note)) > 0 && strings.Count(strings.Join(f.told(source.Note), "\n"), "connected anew") == n+1
+				})
+			}
+		}
+		g.end(t)
+		if n := len(distinct(f.sink.all())); n != 60 || len(f.sink.all()) != 60 || g.stats.Uncommitted != nil {
+			t.Errorf("%d lines, %d different; %v", len(f.sink.all()), n, g.stats.Uncommitted)
+		}
+		for p := range int32(2) {
+			if at := east.Committed(group, topic, p); at != 30 {
+				t.Errorf("partition %d is committed at %d", p, at)
+			}
+		}
+	})
 }

@@ -54,7 +54,9 @@ func (m *merger) through(entries []entry, j *job, to int, next int64) []entry {
 		err = j.err
 	}
 	j.through, j.first = to, max(c.first, next)
+	stops := s.stopped && to < len(j.block.Cuts)
 	m.p.written(&c, b, err)
+	s.stopped = s.stopped || stops // one of its streams may have ended before
 	s.mu.Lock()
 	at := s.next
 	s.mu.Unlock()

@@ -22,9 +22,7 @@ func (r *reader) findTail(splits []*split, f facts) error {
 		return nil
 	}
 	if !t.search(r) {
-		if r.e.Exit && len(splits) > 0 {
-			r.event(Event{Kind: Note, Text: placeOf(splits) + ": found when the last records had been chosen: not read"})
-		}
+		r.tellTooLate(splits)
 		return nil
 	}
 	var list []*search
@@ -58,6 +56,18 @@ func (r *reader) findTail(splits []*split, f facts) error {
 		}
 	}
 	return nil
+}
+
+// tellTooLate tells that none of the last records are of splits that were found
+// when these had been chosen.
+func (r *reader) tellTooLate(splits []*split) {
+	switch {
+	case len(splits) == 0:
+	case r.e.Exit:
+		r.event(Event{Kind: Note, Text: placeOf(splits) + ": found when the last records had been chosen: not read"})
+	case !r.late && !r.again:
+		r.event(Event{Kind: Note, Text: r.name + ": contact came when the last records had been chosen: it is read from the run's start on"})
+	}
 }
 
 // cameBack reports whether some of a split has been read before: it goes on there.

@@ -78,6 +78,8 @@ func (s *Sink) plan(loads []*Load) *plan {
 			w := p.work(s.live(one.t))
 			raw := l.data[one.from:one.to]
 			switch {
+			case s.press.codec == Plain && s.gathers(w):
+				p.wait(w, raw, s.pieceBytes)
 			case s.press.codec == Plain:
 				w.units = append(w.units, unit{raw: raw})
 			case one.frame != nil:
@@ -89,6 +91,12 @@ func (s *Sink) plan(loads []*Load) *plan {
 		}
 	}
 	return p
+}
+
+// gathers reports whether records wait although they are not compressed: files
+// that are new are declared together, as each declaration writes the whole state.
+func (s *Sink) gathers(w *work) bool {
+	return len(w.t.tail) > 0 || s.o.Declare != nil && !w.t.made && len(w.units) == 0
 }
 
 // wait puts records behind those that wait to be compressed.
