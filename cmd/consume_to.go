@@ -58,6 +58,9 @@ func (o *consumeOptions) setTo(cmd *cobra.Command, f consumeFlags) (err error) {
 	if onCommandLine(cmd, "out") {
 		return fault.New(fault.Usage, "--to and -O exclude each other").WithHint("records go to a cluster or into files; two runs do both")
 	}
+	if f.order.tail > 0 {
+		return fault.New(fault.Usage, "--to and --tail exclude each other").WithHint("-o end-N takes the last N of each partition")
+	}
 	to := &toOptions{create: f.to.create}
 	name, topic, found := strings.Cut(f.to.to, "/")
 	if name == "" || found && topic == "" {
@@ -98,7 +101,7 @@ func onCommandLine(cmd *cobra.Command, name string) bool {
 // startsSomewhere reports whether the next run knows where this one began or
 // ended.
 func (o *consumeOptions) startsSomewhere(cmd *cobra.Command, f consumeFlags) bool {
-	return len(f.offsets) > 0 || f.bounds.since != "" || onCommandLine(cmd, "group") || onCommandLine(cmd, "state") || onCommandLine(cmd, "tail")
+	return len(f.offsets) > 0 || f.bounds.since != "" || onCommandLine(cmd, "group") || onCommandLine(cmd, "state")
 }
 
 // setEncoding decides what is changed. Only what is typed counts: a format that
