@@ -34,9 +34,9 @@ test-kafka: ## the tests that also run on Apache Kafka, on Apache Kafka
 	.ci/test-kafka
 
 soak: export KCM_SOAK = 1
-soak: ## the long trials of following the metadata: many edits under load, many clusters, many hours of a virtual clock
+soak: ## the long trials: many edits of the metadata under load, many clusters, many hours of a virtual clock, many kills, many files
 	$(GO) test -count 1 -timeout 30m -v -run '^TestAnHourOfChanges$$' ./internal/source
-	$(GO) test -tags kafka -count 1 -timeout 60m -v -run '^(TestEditsOf.*|TestManyClusters|TestIdleOnManyPartitions)$$' ./internal/e2e
+	$(GO) test -tags kafka -count 1 -timeout 60m -v -run '^(TestEditsOf.*|TestManyClusters|TestIdleOnManyPartitions|TestFilesThroughKills|TestThousandsOfFiles)$$' ./internal/e2e
 
 fuzz: ## every fuzz target for FUZZTIME each
 	.ci/fuzz $(FUZZTIME)

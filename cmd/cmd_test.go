@@ -103,7 +103,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-C -b h:1 -t x", "kcm: unknown shorthand flag: 'C' in -C\nkcm: hint: kcm consume STREAM\n"},
 		{"-L -b h:1", "kcm: unknown shorthand flag: 'L' in -L\nkcm: hint: kcm describe\n"},
 		{"--frob", "kcm: unknown flag: --frob\nkcm: hint: kcm --help\n"},
-		{"consume -b h:1 orders -O json", "kcm: unknown shorthand flag: 'O' in -O\nkcm: hint: -f json writes JSON; stdout can be redirected to a file\n"},
+		{"consume -b h:1 orders -O json", "kcm: -O json would be a file of that name\nkcm: hint: -f json is the format; -O ./json is the file\n"},
 		{"consume -b h:1 orders --output json", "kcm: unknown flag: --output\nkcm: hint: -f json writes JSON\n"},
 		{"consume -b h:1 orders -K :", "kcm: unknown shorthand flag: 'K' in -K\nkcm: hint: -f FORMAT writes keys, such as -f '%k %v\\n'; --delimiter sets what ends a record\n"},
 		{"consume -b h:1 orders -D x", "kcm: unknown shorthand flag: 'D' in -D\nkcm: hint: --delimiter S, or a template with -f\n"},

@@ -92,6 +92,9 @@ func (p *planner) options(view *metadata.View) (source.Options, error) {
 		MaxBatch: o.maxBatch, Started: o.started, Sink: p.sink, Event: o.event,
 	}
 	opts.Order, opts.OrderWait, opts.Tail = o.order.by, o.order.wait, max(o.order.tail, 0)
+	if o.replay.past != nil {
+		opts.Past = o.replay.past
+	}
 	o.group.options(&opts)
 	if o.bounds.perPartition > 0 {
 		opts.PerSplit = o.bounds.perPartition

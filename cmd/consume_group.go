@@ -54,6 +54,8 @@ func (o *consumeOptions) groupRivals(cmd *cobra.Command, f consumeFlags) error {
 	}
 
 	switch {
+	case o.files.state != "":
+		return no("--state", "commits of the group keep the positions")
 	case len(f.partitions) > 0:
 		return no("-p", "-o group:"+o.group.name+" begins at its commits without joining it")
 	case f.order.tail >= 0:
@@ -76,7 +78,7 @@ func (o *consumeOptions) groupRivals(cmd *cobra.Command, f consumeFlags) error {
 }
 
 // stores reports whether positions outlive the run, so that stored is a place.
-func (o *consumeOptions) stores() bool { return o.group.name != "" }
+func (o *consumeOptions) stores() bool { return o.group.name != "" || o.files.state != "" }
 
 // options hands the group to the engine.
 func (g groupOptions) options(opts *source.Options) {

@@ -9,6 +9,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/filter"
 	"github.com/kcm-cli/kcm/internal/output"
+	"github.com/kcm-cli/kcm/internal/output/files"
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/source"
 )
@@ -28,6 +29,8 @@ type consumeSink struct {
 	gather                   []byte
 
 	filter      *filter.Filter // nil is none
+	decoded     sync.Once
+	tellDecoded func() // of stored bytes that are not there; may be nil
 	failed      sync.Once
 	tellFailure func(string) // of the filter's first failure; may be nil
 }
@@ -47,6 +50,9 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 		s.tellFailure = func(failure string) {
 			o.env.run.notices.Warnf("--where failed at %s; such records are left out", failure)
 		}
+	}
+	s.tellDecoded = func() {
+		o.env.run.notices.Warnf("--replay: values were decoded with a schema when the files were written; their text is written, because their stored bytes are not there")
 	}
 	// What is not shown is decoded as well where it decides about the record.
 	s.decodesKey = s.needs.Key || o.onDecode != "raw"
@@ -111,7 +117,9 @@ func (s *consumeSink) choose(chosen codec.Choice) streamChoice {
 }
 
 // Worker implements source.Sink.
-func (s *consumeSink) Worker() source.Worker {
+func (s *consumeSink) Worker() source.Worker { return s.worker() }
+
+func (s *consumeSink) worker() *consumeWorker {
 	return &consumeWorker{s: s, left: s.limit, decoders: map[string]streamDecoders{}, judging: newJudging(s.filter)}
 }
 
@@ -158,7 +166,8 @@ type consumeWorker struct {
 	choices  *map[string]streamChoice  // that decoders are made of
 	decoders map[string]streamDecoders // by stream
 	judging  judging
-	left     int64 // records that may still be numbered; negative is no limit
+	left     int64          // records that may still be numbered; negative is no limit
+	divider  *files.Divider // between files; nil: everything goes to one place
 	// What decoding wants to use again, for the format and the filters.
 	shown, judged decoding
 }
@@ -190,7 +199,13 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 	if w.left >= 0 {
 		w.left -= int64(p.block.Written)
 	}
+	if p.divides() {
+		p.buf.data, p.block.Load = w.divider.End()
+	}
 	p.block.Data, p.block.Cuts = p.buf.data, p.buf.cuts
+	if p.cuts && w.divider != nil {
+		p.block.Load = &orderedLoad{p.streams, p.split, p.block.Data, p.block.Cuts, 0, len(p.block.Cuts)}
+	}
 	buf := p.buf
 	w.s.buffers.filled(buf)
 	p.block.Free = func() { w.s.buffers.put(buf) }
@@ -202,9 +217,10 @@ type preparation struct {
 	w        *consumeWorker
 	split    record.Split
 	formats  []output.SplitFormat // by stream
-	decoders []streamDecoders     // by stream
-	judges   []*filter.Judge      // by stream; nil keeps everything
-	judged   *decoding            // what the filters see
+	streams  []string
+	decoders []streamDecoders // by stream
+	judges   []*filter.Judge  // by stream; nil keeps everything
+	judged   *decoding        // what the filters see
 	limit    int
 	buf      *buffer
 	cuts     bool // the block is to say where each record ends
@@ -222,9 +238,12 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	}
 	buf := w.s.buffers.get()
 	w.judging.stopWhen(c.Ended)
-	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, cuts: c.Cuts(), block: source.Block{Next: c.Next()}, seen: c.First()}
+	p := &preparation{w: w, streams: c.Streams, split: c.Split, limit: limit, buf: buf, cuts: c.Cuts(), block: source.Block{Next: c.Next()}, seen: c.First()}
 	if len(c.Streams) > 1 {
 		p.block.ByStream = make([]int, len(c.Streams))
+	}
+	if p.divides() {
+		w.divider.Begin(buf.data, c.Streams, c.Split)
 	}
 	for _, stream := range c.Streams {
 		d := w.pairs(stream)
@@ -268,10 +287,10 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		return false
 	}
 	w, d := p.w, &p.decoders[stream]
-	w.shown.begin(d.shown, r)
+	w.shown.begin(d.shown, d.choice.shown, r)
 	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
 		p.judged = &w.judged
-		p.judged.begin(d.judged, r)
+		p.judged.begin(d.judged, d.choice.judged, r)
 	}
 	if !p.keeps(r, stream) {
 		p.block.Filtered++
@@ -288,14 +307,18 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil
 	}
-	p.buf.data = p.formats[stream].Append(p.buf.data, r, key, value)
-	p.block.Written++
+	if r.Decoded != nil {
+		w.s.sawDecoded(r.Decoded)
+	}
+	if !p.divides() {
+		p.buf.data = p.formats[stream].Append(p.buf.data, r, key, value)
+	} else {
+		w.divider.Added(p.formats[stream].Append(w.divider.Buffer(stream, r.Timestamp), r, key, value))
+	}
 	if p.cuts {
 		p.buf.cuts = append(p.buf.cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(p.buf.data), Stream: stream})
 	}
-	if p.block.ByStream != nil {
-		p.block.ByStream[stream]++
-	}
+	p.block.Count(stream, 1)
 	p.seen = r.Offset + 1
 	return true
 }

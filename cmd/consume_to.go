@@ -181,7 +181,7 @@ func (n topicName) of(stream string, s record.Split) string {
 
 // readBy is what a reader may close; nil if nothing is written there.
 func (o *consumeOptions) readBy() io.Writer {
-	if o.to != nil {
+	if o.to != nil || o.files.template != nil {
 		return nil
 	}
 	return o.env.Stdout
@@ -301,6 +301,9 @@ func (t *target) tellCounts() {
 	slices.Sort(topics)
 	n := t.o.env.run.notices
 	n.Verbosef(1, "%s: %d batches as they were stored, %d made anew", t.cluster.Name(), counts.Raw, counts.Built)
+	if counts.Renewed > 0 {
+		n.Verbosef(1, "%s: it lost track of what was written %d times; what it had not acknowledged was written again", t.cluster.Name(), counts.Renewed)
+	}
 	if len(topics) == 0 {
 		n.Notef("nothing was written to %s", t.cluster.Name())
 		return

@@ -102,11 +102,9 @@ var flagHints = map[string]string{
 	"u": "-u is not needed: output is flushed whenever the next read would wait",
 	"E": "not needed: a record that cannot be decoded does not end the run",
 	"A": "kcm describe",
-	"O": "-f json writes JSON; stdout can be redirected to a file",
 	"g": "kcm consume STREAM -g GROUP",
 
 	"output":              "-f json writes JSON",
-	"out":                 "stdout can be redirected to a file",
 	"from-beginning":      "-o start",
 	"beginning":           "-o start",
 	"bootstrap-server":    "-b HOST:PORT",

@@ -71,8 +71,14 @@ func summaryFields(s source.Snapshot, took time.Duration) []Field {
 		sources = append(sources, sourceField{f.Stream, f.Cluster, f.Topic, f.Splits, f.Records, f.Bytes})
 	}
 	fields := []Field{
-		{"records", s.Total.Records}, {"bytes", s.Total.Bytes}, {"filtered", s.Total.Filtered}, {"undecoded", s.Total.Undecoded},
-		{"seconds", float64(took.Milliseconds()) / 1000}, {"lag", known(s.Total.Lag)}, {"sources", sources}, {"clusters", clusterFields(s.Clusters)},
+		{"records", s.Total.Records},
+		{"bytes", s.Total.Bytes},
+		{"filtered", s.Total.Filtered},
+		{"undecoded", s.Total.Undecoded},
+		{"seconds", float64(took.Milliseconds()) / 1000},
+		{"lag", known(s.Total.Lag)},
+		{"sources", sources},
+		{"clusters", clusterFields(s.Clusters)},
 	}
 	if s.Ordered {
 		fields = append(fields, Field{"late", s.Late}, Field{"disordered", s.Back})

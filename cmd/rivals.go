@@ -52,6 +52,7 @@ func (f *consumeFlags) settle(env *Env, cmd *cobra.Command, words []string) erro
 		rival{"json", "-J", off(&f.json)}, rival{"format", "-f " + f.format, func() { f.format = "" }})
 	f.unlimit(env, cmd)
 	f.boundRivals(add)
+	f.fileRivals(add)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func systemSignals() (<-chan os.Signal, func()) {
 		signal.Notify(ch, s)
 	}
 	pipes := make(chan os.Signal, 1)
-	signal.Notify(pipes, syscall.SIGPIPE)
+	signal.Notify(pipes, failedWrites()...)
 	return ch, func() {
 		signal.Stop(ch)
 		signal.Stop(pipes)

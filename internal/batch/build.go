@@ -52,19 +52,24 @@ func (b *Builder) Add(r *record.Record) {
 	b.records = append(out, r.Headers.Raw...)
 }
 
-// Finish returns the batch in memory of its own and begins the next one. It is
-// compressed with codec unless that makes it larger. The offsets are those of the
+// Finish returns the batch, in the memory of in if that is large enough, and begins
+// the next one. It is compressed with codec unless that makes it larger. The offsets are those of the
 // records that were added, in order. There must be a record.
-func (b *Builder) Finish(codec Codec) (raw Raw, offsets []int64) {
+func (b *Builder) Finish(codec Codec, in []byte) (raw Raw, offsets []int64) {
 	payload := b.records
 	if packed := b.compress(codec, b.records); packed != nil && len(packed) < len(payload) {
 		payload = packed
 	} else {
 		codec = None
 	}
-	raw = make(Raw, atRecords+len(payload))
+	if size := atRecords + len(payload); cap(in) >= size {
+		raw = in[:size]
+	} else {
+		raw = make(Raw, size)
+	}
 	copy(raw[atRecords:], payload)
 	be := binary.BigEndian
+	be.PutUint64(raw, 0)
 	be.PutUint32(raw[atLength:], uint32(len(raw)-beforeLength))
 	be.PutUint32(raw[atEpoch:], math.MaxUint32)
 	raw[atMagic] = 2

@@ -33,7 +33,7 @@ func built(b *batch.Builder, codec batch.Codec, recs []batchtest.Record) (batch.
 	for _, r := range recs {
 		b.Add(asRecord(r))
 	}
-	return b.Finish(codec)
+	return b.Finish(codec, nil)
 }
 
 var codecs = []batch.Codec{batch.None, batch.Gzip, batch.Snappy, batch.LZ4, batch.Zstd}
@@ -99,7 +99,7 @@ func TestSizesAreKnownBeforehand(t *testing.T) {
 		}
 	}
 	size := b.Size()
-	if raw, _ := b.Finish(batch.None); len(raw) != size {
+	if raw, _ := b.Finish(batch.None, bytes.Repeat([]byte{0xff}, 4<<20)); len(raw) != size {
 		t.Errorf("%d bytes, want %d", len(raw), size)
 	}
 	if b.Len() != 0 || b.Size() != 61 {

@@ -5,8 +5,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
@@ -95,11 +94,14 @@ type other struct {
 	stop func()
 }
 
+// seat is what a member of a group is subscribed to.
+type seat struct{ group, topic string }
+
 // consumer begins a kgo consumer that commits as usual clients do.
-func consumer(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string, opts ...kgo.Opt) other {
+func consumer(t *testing.T, c *kafkatest.Cluster, p *pool, at seat, opts ...kgo.Opt) other {
 	t.Helper()
 	cl, err := kgo.NewClient(append([]kgo.Opt{
-		kgo.SeedBrokers(strings.Split(c.Bootstrap(), ",")...), kgo.ClientID("other"), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic),
+		kgo.SeedBrokers(strings.Split(c.Bootstrap(), ",")...), kgo.ClientID("other"), kgo.ConsumerGroup(at.group), kgo.ConsumeTopics(at.topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.BlockRebalanceOnPoll(), kgo.AutoCommitMarks(), kgo.AutoCommitInterval(200 * time.Millisecond),
 		kgo.OnPartitionsRevoked(func(ctx context.Context, cl *kgo.Client, _ map[string][]int32) { _ = cl.CommitMarkedOffsets(ctx) }),
 	}, opts...)...)
@@ -154,6 +156,26 @@ func kcatMember(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string
 	return other{"rdkafka", stop}
 }
 
+// console begins Apache's own console consumer as a member of the group. It ends
+// when it has printed enough; stop waits for that.
+func console(protocol string) func(*testing.T, *kafkatest.Cluster, *pool, string, string) other {
+	return func(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
+		t.Helper()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			out := c.Java("org.apache.kafka.tools.consumer.ConsoleConsumer", "--topic", topic, "--group", group, "--from-beginning",
+				"--max-messages", "8000", "--command-property", "group.protocol="+protocol)
+			for line := range strings.Lines(out) {
+				p.take([]byte(strings.TrimSuffix(line, "\n")))
+			}
+		}()
+		stop := func() { <-done }
+		t.Cleanup(stop)
+		return other{"console-consumer", stop}
+	}
+}
+
 // members waits until a group has n members and none of them waits for partitions.
 func members(t *testing.T, c *kafkatest.Cluster, group string, n int) (kind, assignor string) {
 	t.Helper()
@@ -177,8 +199,6 @@ func members(t *testing.T, c *kafkatest.Cluster, group string, n int) (kind, ass
 	}
 }
 
-var _ = kmsg.ListGroups
-
 // TestAGroupBesideOthers joins groups of other clients as they are, takes its
 // share while they go on and gives it back; nothing is lost, and no group becomes
 // another kind of group.
@@ -187,10 +207,10 @@ func TestAGroupBesideOthers(t *testing.T) {
 	kgos := func(opts ...kgo.Opt) func(*testing.T, *kafkatest.Cluster, *pool, string, string) other {
 		return func(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
 			t.Helper()
-			return consumer(t, c, p, group, topic, opts...)
+			return consumer(t, c, p, seat{group, topic}, opts...)
 		}
 	}
-	for name, tc := range map[string]struct {
+	cases := map[string]struct {
 		begin          func(*testing.T, *kafkatest.Cluster, *pool, string, string) other
 		kind, assignor string
 		args           []string
@@ -198,11 +218,18 @@ func TestAGroupBesideOthers(t *testing.T) {
 		"range":              {kgos(kgo.Balancers(kgo.RangeBalancer())), "classic", "range", nil},
 		"roundrobin":         {kgos(kgo.Balancers(kgo.RoundRobinBalancer())), "classic", "roundrobin", nil},
 		"cooperative-sticky": {kgos(kgo.Balancers(kgo.CooperativeStickyBalancer())), "classic", "cooperative-sticky", nil},
+		"console":            {console("classic"), "classic", "range", nil},
+		"console, KIP-848":   {console("consumer"), "consumer", "uniform", nil},
 		"kcat":               {kcatMember, "classic", "range", nil},
 		"uniform":            {kgos(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), "consumer", "uniform", nil},
 		"uniform, classic":   {kgos(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), "consumer", "uniform", []string{"--group-protocol", "classic"}},
 		"by the brokers":     {kgos(kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer()), "consumer", "range", nil},
-	} {
+	}
+	if os.Getenv("KCM_SOAK") != "1" { // Java takes its time
+		delete(cases, "console")
+		delete(cases, "console, KIP-848")
+	}
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rig := rig.With(t)
@@ -227,7 +254,7 @@ func TestAGroupBesideOthers(t *testing.T) {
 				t.Errorf("the group has become %s with %s", kind, assignor)
 			}
 			first.stop()
-			k.until(30*time.Second, "everything", func() bool {
+			k.until(60*time.Second, "everything", func() bool {
 				mine.mu.Lock()
 				defer mine.mu.Unlock()
 				parts := map[string]bool{}
@@ -305,4 +332,123 @@ func TestMembersComeAndGo(t *testing.T) {
 	}
 }
 
-var _ = slices.Sort[[]int]
+// TestGroupsOfOtherKinds are refused, and left as they are.
+func TestGroupsOfOtherKinds(t *testing.T) {
+	rig := kafkatest.Real(t, kafkatest.Options{})
+	c := rig.Cluster("east")
+	topic := rig.Name("orders")
+	c.CreateTopic(topic, 1, nil)
+	put(c, topic, 0, "one")
+	for name, tc := range map[string]struct {
+		opts func(group string) []kgo.Opt
+		text string
+	}{
+		"share": {func(g string) []kgo.Opt { return []kgo.Opt{kgo.ShareGroup(g)} }, "is a share group"},
+		"an assignor of its own": {func(g string) []kgo.Opt {
+			return []kgo.Opt{kgo.ConsumerGroup(g), kgo.Balancers(renamedAssignor{kgo.RangeBalancer()})}
+		}, "uses the assignor own, which kcm does not have"},
+		"connect": {func(g string) []kgo.Opt { return []kgo.Opt{kgo.ConsumerGroup(g), kgo.GroupProtocol("connect")} }, "is no consumers' group but of type connect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			group := rig.With(t).Name("g")
+			cl, err := kgo.NewClient(append(tc.opts(group), kgo.SeedBrokers(strings.Split(c.Bootstrap(), ",")...), kgo.ConsumeTopics(topic))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cl.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			for id := ""; id == "" && ctx.Err() == nil; {
+				short, stop := context.WithTimeout(ctx, 500*time.Millisecond)
+				cl.PollFetches(short)
+				stop()
+				if name != "share" {
+					id, _ = cl.GroupMetadata()
+				} else if g, err := c.Admin().DescribeShareGroups(ctx, group); err == nil && len(g[group].Members) > 0 {
+					id = "there"
+				}
+			}
+			if name != "share" {
+				stable(t, c, group)
+			}
+			r := run(t, []string{"consume", "-b", c.Bootstrap(), topic, "-g", group, "-e"})
+			r.exits(t, 6)
+			r.says(t, 1, "kcm: default: group "+group+" "+tc.text)
+			equal(t, "stdout", r.stdout, nil)
+		})
+	}
+}
+
+// renamedAssignor is an assignor under a name that only its own application knows.
+type renamedAssignor struct{ kgo.GroupBalancer }
+
+func (renamedAssignor) ProtocolName() string { return "own" }
+
+// stable waits until the members of a classic group of any type have agreed.
+func stable(t *testing.T, c *kafkatest.Cluster, group string) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if g, err := c.Admin().DescribeGroups(t.Context(), group); err == nil && g[group].State == "Stable" {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("group %s does not become stable", group)
+		}
+	}
+}
+
+// TestOthersJoinAMember: clients that come to a group in which kcm was alone may
+// make it another kind of group; kcm stays its member and nothing is lost.
+func TestOthersJoinAMember(t *testing.T) {
+	rig := kafkatest.Real(t, kafkatest.Options{})
+	for name, tc := range map[string]struct {
+		begin func(*testing.T, *kafkatest.Cluster, *pool, string, string) other
+		kind  string
+	}{
+		"kcat": {kcatMember, "classic"},
+		"KIP-848": {func(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
+			t.Helper()
+			return consumer(t, c, p, seat{group, topic}, kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer())
+		}, "consumer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rig := rig.With(t)
+			c := rig.Cluster("east")
+			topic, group := rig.Name("orders"), rig.Name("g")
+			c.CreateTopic(topic, 4, nil)
+			s := write(t, c, 400, 1_000_000)
+			s.add(topic, 4)
+			p := newPool()
+			k := start(t, []string{"consume", "-b", c.Bootstrap(), topic, "-g", group, "-o", "start", "-f", `%v\n`}, each(p.take))
+			k.gets(20*time.Second, 200)
+			second := tc.begin(t, c, p, group, topic)
+			if kind, _ := members(t, c, group, 2); kind != tc.kind {
+				t.Errorf("the group is %s, want %s", kind, tc.kind)
+			}
+			before := k.out.count()
+			k.gets(20*time.Second, before+300)
+			second.stop()
+			k.told(60*time.Second, "+ default/"+topic+" (", "from the commits of group "+group)
+			s.stopped()
+			deadline := time.Now().Add(20 * time.Second)
+			for n, _ := p.distinct(); n < s.total() && time.Now().Before(deadline); n, _ = p.distinct() {
+				time.Sleep(20 * time.Millisecond)
+			}
+			r := k.stop()
+			r.exits(t, 0)
+			if second.name == "rdkafka" {
+				p.forgive(s)
+			}
+			p.holds(t, s)
+			_, again := p.distinct()
+			t.Logf("%d records, %d of them more than once; told: %q", s.total(), again, r.stderr)
+			for partition, n := range s.acked()[place{c.Name(), topic}] {
+				if at := c.Committed(group, topic, int32(partition)); at != n {
+					t.Errorf("partition %d is committed at %d, want %d", partition, at, n)
+				}
+			}
+		})
+	}
+}

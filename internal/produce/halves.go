@@ -32,7 +32,7 @@ func halves(b *Batch) (one, two *Batch, err error) {
 		rec.Offset = b.offset(i)
 		builder.Add(&rec)
 		if half := i / middle; i == middle-1 || i == b.Records-1 {
-			raw, offsets := builder.Finish(codec)
+			raw, offsets := builder.Finish(codec, nil)
 			n := *b
 			n.Raw, n.Records, n.First, n.Offsets, n.Built = raw, len(offsets), offsets[0], offsets, true
 			n.stamped, n.err, n.sentTo = false, nil, nil

@@ -3,6 +3,7 @@ package produce
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/kcm-cli/kcm/internal/batch"
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -12,6 +13,7 @@ import (
 // Load is what of one partition's stretch of records goes to a cluster, in order.
 type Load struct {
 	batches []*Batch
+	loader  *Loader
 	Records int
 	Bytes   int
 }
@@ -30,6 +32,9 @@ type Loader struct {
 	order    []*building // begun, in the order in which they were
 	spare    []*building
 	turn     int // for records without a key
+
+	mu   sync.Mutex
+	free [][]byte // of built batches that have been answered
 }
 
 // building is a batch in the making.
@@ -47,9 +52,40 @@ func NewLoader() *Loader { return &Loader{building: map[partitionKey]*building{}
 // single record is larger.
 const mostBuilt = 1 << 20
 
+// How much memory of built batches a loader keeps, and the largest piece.
+const (
+	mostFree  = 8
+	largeFree = 1 << 20
+)
+
+// Free gives the memory of a load back once it is answered.
+func (l *Load) Free() {
+	l.loader.mu.Lock()
+	defer l.loader.mu.Unlock()
+	for _, b := range l.batches {
+		if b.Built && cap(b.Raw) <= largeFree && len(l.loader.free) < mostFree {
+			l.loader.free = append(l.loader.free, b.Raw)
+		}
+	}
+	l.batches = nil
+}
+
+// memory returns memory that has been given back; nil if there is none.
+func (l *Loader) memory() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.free)
+	if n == 0 {
+		return nil
+	}
+	b := l.free[n-1]
+	l.free = l.free[:n-1]
+	return b
+}
+
 // Begin begins a load.
 func (l *Loader) Begin(o Origin) {
-	l.origin, l.load = o, &Load{}
+	l.origin, l.load = o, &Load{loader: l}
 	for _, b := range l.order {
 		b.Reset()
 	}
@@ -104,7 +140,7 @@ func (l *Loader) Add(t *Topic, r *record.Record) error {
 		}
 	}
 	b.codec = codec
-	b.Builder.Add(r)
+	b.Add(r)
 	if b.Size() > most { // it is alone, and too large unless compression helps
 		return l.finishOne(b)
 	}
@@ -128,7 +164,7 @@ func (l *Loader) finishOne(b *building) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	raw, offsets := b.Finish(b.codec)
+	raw, offsets := b.Finish(b.codec, l.memory())
 	if len(raw) > b.topic.MaxBytes {
 		return l.tooLarge(b.topic, offsets[0], len(raw))
 	}

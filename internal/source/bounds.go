@@ -155,7 +155,10 @@ func (r *reader) refuse(s *split) {
 
 // ranges are the two that bind a delivery: the command's with the source's
 // start where the command has none, and the source's own for its stop.
-type ranges struct{ command, source spec.Range }
+type ranges struct {
+	command, source spec.Range
+	early           bool // it starts where the log ended when the run began
+}
 
 func (r *reader) ranges(s *split, w *wanted) ranges {
 	var rg ranges
@@ -174,14 +177,25 @@ func (r *reader) ranges(s *split, w *wanted) ranges {
 		rg.command.Start = spec.Bound{Kind: spec.Start}
 	}
 	rg.command = rg.command.OrElse(spec.Range{Start: r.e.Start})
+	r.fromNow(&rg, s, w, o)
+	return rg
+}
+
+// fromNow puts "end" where it is meant: what has been written since the run began,
+// or since a partition is there, is never left out.
+func (r *reader) fromNow(rg *ranges, s *split, w *wanted, o origin) {
+	end, early := r.group.endOf(s, o)
 	switch start := rg.command.Start; {
+	case start.Kind == spec.Stored && r.knowsOthers(w, s):
+		rg.command.Start = spec.Bound{Kind: spec.Start}
 	case start.Kind != spec.End || start.N != 0:
 	case o == appeared || r.knowsOthers(w, s):
 		rg.command.Start = spec.Bound{Kind: spec.Start}
+	case early:
+		rg.command.Start, rg.early = spec.Bound{Kind: spec.Offset, N: end}, true
 	case (r.lates || r.again || o != initial) && !r.e.Exit:
 		rg.command.Start = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
 	}
-	return rg
 }
 
 func (s *split) place(w *wanted) place { return place{w.key(), s.Topic, s.Partition} }
@@ -207,7 +221,7 @@ func (r *reader) begin(s *split, now facts) {
 	if s.quota = r.e.quotas.of(r.leftover(s.wants[0].key(), s.Topic, s.Partition)); s.quota.spent() {
 		until = from // it has given all it may before it left
 	}
-	r.detail(2, "%s: from %d %s", s, from, untilText(until))
+	r.detail(2, "%s: from %d %s", s, from, s.wayText(until))
 	r.e.account(r.name, func(st *ClusterStats) { st.Splits++ })
 	r.mu.Lock()
 	if from < until {
@@ -223,6 +237,11 @@ func (r *reader) begin(s *split, now facts) {
 		return
 	}
 	f := r.feed(r.ctx, s.committed, s.id)
+	if s.past != nil {
+		f.reserve(s)
+		r.e.pasts.admit(s)
+		return
+	}
 	if waits {
 		f.reserve(s)
 		r.waiting = append(r.waiting, s)
@@ -257,7 +276,7 @@ func (r *reader) leftover(want, topic string, partition int32) leftover {
 // lies beyond the end of the log.
 func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool) {
 	sf := r.facts(s, f)
-	s.backlog, s.logStart = sf.End, sf.Start
+	s.backlog, s.logStart, s.logEnd = sf.End, sf.Start, f.offsets[s.at()][pointEnd].Offset
 	rg := r.ranges(s, w)
 	b := rg.command.Resolve(sf)
 	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
@@ -270,18 +289,27 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 		d.until = min(d.until, sf.End)
 	}
 	d.wish = d.until
-	d.how = startText(rg.command.Start, r.e.Started)
+	if d.how = startText(rg.command.Start, r.e.Started); rg.early {
+		d.how = "its end when this run began"
+	}
 	if back, err := r.comeback(s, w); back != nil || err != nil {
-		if r.group != nil && back != nil {
+		switch {
+		case r.group != nil && back != nil:
 			r.atCommit(s, d, *back, sf.End)
-		} else {
+		default:
 			r.comeBack(s, d, back, err)
+			if err == nil && *back >= 0 {
+				r.recall(s, d, true, rg)
+			}
 		}
 		return d, false
 	}
 	if s.tailed {
 		d.from, d.how = min(s.tailFrom, d.until), "its last records"
 		d.window = window(ranges{source: rg.source}) // contact may have come too late for "end"
+		return d, false
+	}
+	if r.recall(s, d, false, rg) {
 		return d, false
 	}
 	for _, n := range b.Notes {

@@ -17,11 +17,13 @@ type Chunk struct {
 	Streams []string // under which records are delivered
 
 	batches  []batch.Raw
-	first    int64 // position before the chunk
-	next     int64 // position behind the chunk
+	past     *PastBlock // in the place of batches; may be nil
+	first    int64      // position before the chunk
+	next     int64      // position behind the chunk
 	split    *split
 	spans    []span // by Streams
 	rewinds  bool   // next may lie before what has been written: the log was truncated
+	follows  bool   // behind it comes what follows on the past
 	err      error  // ends the split once everything before it is written
 	full     bool   // with it the split has given all it may; of the writer
 	maxBatch int64
@@ -103,6 +105,9 @@ func (c *Chunk) size() (n int) {
 	for _, raw := range c.batches {
 		n += len(raw)
 	}
+	if c.past != nil {
+		n += c.past.Size
+	}
 	return n
 }
 
@@ -111,6 +116,9 @@ func (c *Chunk) size() (n int) {
 // names the first offset that could not be read. It must be called from within
 // Prepare.
 func (c *Chunk) Records(yield func(r *record.Record, stream int) bool) error {
+	if c.past != nil {
+		return c.recall(yield)
+	}
 	for _, raw := range c.batches {
 		if more, err := c.RecordsIn(raw, yield); err != nil || !more {
 			return err

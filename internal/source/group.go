@@ -2,15 +2,11 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
-	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/record"
 )
 
@@ -20,6 +16,8 @@ import (
 type grouping struct {
 	r         *reader
 	clusterID string
+
+	changing sync.Mutex // of the member
 
 	mu      sync.Mutex
 	m       *member
@@ -31,11 +29,14 @@ type grouping struct {
 	failure error                                      // why there is and will be no membership
 	failed  error                                      // why the last commit failed, of a reader that has left early
 	told    string                                     // what is the matter, as it has been told
+	shared  bool                                       // it had members when it was joined
 	gave    bool                                       // partitions have been given once
 	idle    bool                                       // it has been told that others have all of them
 	slow    bool                                       // it has been told that joining takes its time
 	found   map[record.Split]bool                      // what there is to be given
 	parts   map[string]int                             // of topics
+	ends    map[cluster.TopicPartition][2]int64        // of the reader's goroutine: high watermark and stable end when the run began; nil until they are known
+	begun   bool                                       // of the reader's goroutine: reading has begun
 	asked   time.Time                                  // of the reader's goroutine: when the group was last asked whether it has settled
 }
 
@@ -58,15 +59,18 @@ func (g *grouping) rejoin() {
 	if g == nil {
 		return
 	}
-	old := g.member()
-	topics := old.wanted()
-	n := newMember(g.r.ctx, g.r.cluster, g.r.e.Group, g.r.e.GroupProtocol, g)
-	g.mu.Lock()
-	g.m = n
-	g.mu.Unlock()
+	c := g.r.cluster
 	g.r.running.Go(func() {
-		_ = old.leave() // what it has not committed is read again
-		n.subscribe(topics)
+		g.changing.Lock() // one after the other, or one of two members would be forgotten
+		defer g.changing.Unlock()
+		old := g.member()
+		_ = old.leave(false) // what it has not committed is read again
+		n := newMember(g.r.ctx, c, g.r.e.Group, g.r.e.GroupProtocol, g)
+		g.mu.Lock()
+		g.m = n
+		g.mu.Unlock()
+		n.subscribe(old.wanted())
+		g.r.poke()
 	})
 }
 
@@ -102,13 +106,13 @@ func (g *grouping) enter(s *split) bool {
 // assigned implements memberHandler.
 func (g *grouping) assigned(parts []cluster.TopicPartition) {
 	g.mu.Lock()
-	first := !g.gave
+	first := !g.gave && g.shared // later ones are told as what has come
 	g.gave = g.gave || len(parts) > 0
 	g.changed, g.idle = true, g.idle && len(parts) == 0
 	g.mu.Unlock()
 	if len(parts) > 0 {
 		depth := 1
-		if !first {
+		if first {
 			depth = 0
 		}
 		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s gives this run %s", g.r.name, g.r.e.Group, g.partsText(parts)), Depth: depth})
@@ -223,159 +227,4 @@ func (g *grouping) least(p cluster.TopicPartition) (at committed, some bool) {
 		return committed{}, false
 	}
 	return committed{offset: of.Offset, epoch: of.Epoch, topicID: of.TopicID}, true
-}
-
-// joins implements memberHandler.
-func (g *grouping) joins(info cluster.GroupInfo) {
-	where, group := g.r.name, g.r.e.Group
-	switch n := len(info.Members); {
-	case n > 0:
-		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s has %s: %s", where, group, membersAre(n), membersText(info.Members))})
-	case info.Kind == cluster.ClassicGroup && info.Protocol == "":
-		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s has commits of a client that never joined it, as Flink does: if that still runs, both read the same records", where, group)})
-	}
-}
-
-func membersAre(n int) string {
-	if n == 1 {
-		return "a member"
-	}
-	return fmt.Sprintf("%d members", n)
-}
-
-// membersText names the first few members.
-func membersText(list []cluster.GroupMember) string {
-	var names []string
-	for _, m := range list[:min(len(list), mostNamed)] {
-		names = append(names, fmt.Sprintf("%s (%s)", m.ClientID, m.Host))
-	}
-	if more := len(list) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(names, ", ")
-}
-
-// partsText says which partitions, topic by topic.
-func (g *grouping) partsText(parts []cluster.TopicPartition) string {
-	var topics []string
-	ids := map[string][]int32{}
-	for _, p := range parts {
-		if ids[p.Topic] == nil {
-			topics = append(topics, p.Topic)
-		}
-		ids[p.Topic] = append(ids[p.Topic], p.Partition)
-	}
-	var list []string
-	for _, t := range topics[:min(len(topics), mostNamed)] {
-		g.mu.Lock()
-		all := g.parts[t]
-		g.mu.Unlock()
-		list = append(list, fmt.Sprintf("%s (%s)", t, partitionsText(ids[t], all)))
-	}
-	if more := len(topics) - len(list); more > 0 {
-		list = append(list, fmt.Sprintf("and partitions of %d more topics", more))
-	}
-	return strings.Join(list, ", ")
-}
-
-// groups are the groupings of a run's readers, and its Keeper.
-type groups struct {
-	mu   sync.Mutex
-	list []*grouping
-}
-
-func (gs *groups) add(g *grouping) {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	gs.list = append(gs.list, g)
-}
-
-// of returns the grouping that a place belongs to.
-func (gs *groups) of(p Place) *grouping {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	for _, g := range slices.Backward(gs.list) {
-		if g.r.name == p.Cluster && g.clusterID == p.ClusterID {
-			return g
-		}
-	}
-	return nil
-}
-
-// Find implements Keeper: the group's commits, as they were at the last look.
-func (gs *groups) Find(p Place) (Mark, bool, error) {
-	g := gs.of(p)
-	if g == nil {
-		return Mark{}, false, nil
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at, some := g.commits[cluster.TopicPartition{Topic: p.Topic, Partition: p.Partition}]
-	return Mark{Place: p, Offset: at, Epoch: -1}, some, nil
-}
-
-// Keep implements Keeper: marks go to the members whose partitions they are of.
-func (gs *groups) Keep(marks []Mark) error {
-	by := map[*grouping][]Mark{}
-	for _, k := range marks {
-		if g := gs.of(k.Place); g != nil {
-			by[g] = append(by[g], k)
-		}
-	}
-	for g, list := range by {
-		g.keep(list)
-	}
-	return nil
-}
-
-// leave has every member commit and leave, all at once. The error is why the last
-// commits of some clusters failed, or of all.
-func (gs *groups) leave() error {
-	if gs == nil {
-		return nil
-	}
-	gs.mu.Lock()
-	list := gs.list
-	gs.mu.Unlock()
-	errs := make([]error, len(list))
-	var leaving sync.WaitGroup
-	for i, g := range list {
-		leaving.Go(func() { errs[i] = g.leave() })
-	}
-	leaving.Wait()
-	return outcomeOf(errs)
-}
-
-func outcomeOf(errs []error) error {
-	failed := 0
-	var first error
-	for _, err := range errs {
-		if err != nil {
-			failed++
-			first = errors.Join(first, err)
-		}
-	}
-	switch {
-	case failed == 0:
-		return nil
-	case failed < len(errs):
-		return fault.New(fault.Partial, "not everything that was written has been committed on every cluster: it is read again")
-	default:
-		return fault.New(fault.Failed, "not everything that was written has been committed: it is read again")
-	}
-}
-
-// leave ends the membership and tells what was not committed.
-func (g *grouping) leave() error {
-	g.mu.Lock()
-	m, failed := g.m, g.failed
-	g.mu.Unlock()
-	if failed != nil {
-		return failed // which has been told
-	}
-	err := m.leave()
-	if err != nil {
-		g.r.event(Event{Kind: Failed, Text: "the last commit failed: " + err.Error(), Hint: fault.HintOf(err)})
-	}
-	return err
 }

@@ -2,14 +2,10 @@ package source
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
@@ -24,7 +20,6 @@ type member struct {
 	group    string
 	protocol GroupProtocol
 	h        memberHandler
-	refresh  time.Duration   // of the topics' numbers of partitions
 	ctx      context.Context //nolint:containedctx // of the whole membership
 	stop     context.CancelFunc
 	wake     chan struct{} // capacity 1: the subscription has changed
@@ -36,7 +31,7 @@ type member struct {
 	topics  []string                             // to be subscribed to, sorted
 	client  *kgo.Client                          // nil until the group is joined
 	limit   time.Duration                        // that a hand-over may take
-	server  bool                                 // the brokers assign (KIP-848)
+	byID    bool                                 // commits name topics by their ids
 	owned   map[cluster.TopicPartition]bool      // what may be committed; false: it is being handed over, and not read any more
 	pending map[cluster.TopicPartition]committed // to be committed
 	done    map[cluster.TopicPartition]committed // what the group has
@@ -74,11 +69,12 @@ type memberHandler interface {
 }
 
 const (
-	commitPause   = time.Second            // between commits
-	commitLimit   = 5 * time.Second        // for one
-	leaveLimit    = 2 * time.Second        // to leave a group
-	usualHandOver = 60 * time.Second       // Java's rebalance timeout is 5 min, that of kgo and librdkafka 60 s
-	joinPause     = 300 * time.Millisecond // before a group that cannot be joined yet is looked at again
+	troublePatience = 3 * time.Second        // before it is told what often passes
+	commitPause     = time.Second            // between commits
+	commitLimit     = 5 * time.Second        // for one
+	leaveLimit      = 2 * time.Second        // to leave a group
+	usualHandOver   = 60 * time.Second       // Java's rebalance timeout is 5 min, that of kgo and librdkafka 60 s
+	joinPause       = 300 * time.Millisecond // before a group that cannot be joined yet is looked at again
 )
 
 func newMember(ctx context.Context, c *cluster.Cluster, group string, protocol GroupProtocol, h memberHandler) *member {
@@ -186,7 +182,7 @@ func (m *member) join(topics []string, refused error) bool {
 	}
 	m.mu.Unlock()
 	info, err := m.settledInfo()
-	var how joining
+	var how []kgo.Opt
 	if err == nil {
 		how, err = m.choose(info, refused)
 	}
@@ -194,9 +190,9 @@ func (m *member) join(topics []string, refused error) bool {
 		err = m.begin(topics, how, info)
 	}
 	if err != nil {
-		if m.ctx.Err() == nil {
-			kind := fault.KindOf(err)
-			m.fail(err, kind != fault.Unreachable)
+		passing := fault.KindOf(err) == fault.Unreachable
+		if m.ctx.Err() == nil && (!passing || time.Since(m.joiningSince()) > troublePatience) {
+			m.fail(err, !passing)
 		}
 		return false
 	}
@@ -232,9 +228,9 @@ func (m *member) settledInfo() (info cluster.GroupInfo, err error) {
 }
 
 // begin makes the client, which joins by itself.
-func (m *member) begin(topics []string, how joining, info cluster.GroupInfo) error {
+func (m *member) begin(topics []string, how []kgo.Opt, info cluster.GroupInfo) error {
 	own := &membership{m: m}
-	opts := append(how.opts,
+	opts := append(how,
 		kgo.ConsumerGroup(m.group), kgo.ConsumeTopics(topics...), kgo.DisableAutoCommit(),
 		kgo.OnPartitionsAssigned(own.assigned), kgo.OnPartitionsRevoked(own.revoked), kgo.OnPartitionsLost(own.lost),
 		// Positions are this engine's business: without any the client fetches nothing.
@@ -253,7 +249,7 @@ func (m *member) begin(topics []string, how joining, info cluster.GroupInfo) err
 		limit = usualHandOver
 	}
 	m.mu.Lock()
-	m.client, m.limit, m.server = cl, limit, how.server
+	m.client, m.limit, m.byID = cl, limit, info.CommitsByID
 	m.mu.Unlock()
 	m.running.Go(func() { own.drain(cl) })
 	return nil
@@ -305,116 +301,4 @@ func (m *member) joiningSince() time.Time {
 		return time.Time{}
 	}
 	return m.begun
-}
-
-// membership is one client's hooks: those of one that has been given up are not
-// heard any more.
-type membership struct{ m *member }
-
-func (s *membership) current(cl *kgo.Client) bool {
-	s.m.mu.Lock()
-	defer s.m.mu.Unlock()
-	return s.m.client == nil || s.m.client == cl // nil: New has not returned yet, or it is being left
-}
-
-func flatten(parts map[string][]int32) (list []cluster.TopicPartition) {
-	for _, topic := range slices.Sorted(maps.Keys(parts)) {
-		for _, p := range parts[topic] {
-			list = append(list, cluster.TopicPartition{Topic: topic, Partition: p})
-		}
-	}
-	return list
-}
-
-func (s *membership) assigned(_ context.Context, cl *kgo.Client, parts map[string][]int32) {
-	if !s.current(cl) {
-		return
-	}
-	list := flatten(parts)
-	s.m.mu.Lock()
-	for _, p := range list {
-		s.m.owned[p] = true
-	}
-	s.m.since = time.Now()
-	s.m.mu.Unlock()
-	s.m.h.trouble(nil, false)
-	s.m.h.assigned(list)
-}
-
-// revoked is called by the client before others may have the partitions. What it
-// has not returned from within the rebalance timeout costs the membership.
-func (s *membership) revoked(_ context.Context, cl *kgo.Client, parts map[string][]int32) {
-	list := flatten(parts)
-	if len(list) == 0 {
-		return
-	}
-	m := s.m
-	m.mu.Lock()
-	for _, p := range list {
-		m.owned[p] = false
-	}
-	patience := m.limit / 3
-	m.mu.Unlock()
-	last := m.h.revoked(list, patience)
-	m.keep(last)
-	ctx, cancel := context.WithTimeout(m.ctx, min(commitLimit, patience))
-	defer cancel()
-	if err := m.commit(ctx, cl, list); err != nil && m.ctx.Err() == nil {
-		m.h.trouble(fmt.Errorf("the commits of what another member gets: %w", m.cluster.ExplainGroup(err, m.group)), false)
-	}
-	m.disown(list)
-}
-
-func (s *membership) lost(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
-	list := flatten(parts)
-	s.m.disown(list)
-	if len(list) > 0 {
-		s.m.h.lost(list)
-	}
-}
-
-func (m *member) disown(list []cluster.TopicPartition) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, p := range list {
-		delete(m.owned, p)
-		delete(m.pending, p)
-		delete(m.done, p)
-	}
-	m.since = time.Now()
-}
-
-// OnGroupManageError implements kgo.HookGroupManageError.
-func (s *membership) OnGroupManageError(err error) {
-	m := s.m
-	switch {
-	case m.ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed):
-	case errors.Is(err, kerr.InconsistentGroupProtocol), errors.Is(err, kerr.UnsupportedAssignor),
-		errors.Is(err, kerr.GroupIDNotFound), errors.Is(err, kerr.UnsupportedVersion):
-		select {
-		case m.anew <- err:
-		default:
-		}
-	case errors.Is(err, kerr.GroupAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed):
-		m.running.Go(func() { m.fail(m.cluster.ExplainGroup(err, m.group), true) })
-	default:
-		m.h.trouble(m.cluster.ExplainGroup(err, m.group), false)
-	}
-}
-
-// drain takes what the client says about trouble in place of records, which it
-// never has.
-func (s *membership) drain(cl *kgo.Client) {
-	for {
-		fetches := cl.PollFetches(s.m.ctx)
-		if fetches.IsClientClosed() || s.m.ctx.Err() != nil {
-			return
-		}
-		fetches.EachError(func(topic string, _ int32, err error) {
-			if _, manage := errors.AsType[*kgo.ErrGroupSession](err); topic == "" && !manage {
-				return
-			}
-			s.m.h.trouble(s.m.cluster.ExplainGroup(err, s.m.group), false)
-		})
-	}
 }

@@ -183,7 +183,7 @@ func (m *Monitor) wrote(c *Chunk, b Block) {
 	first.filtered.Add(int64(b.Filtered))
 	first.undecoded.Add(int64(b.Undone))
 	size, records := int64(b.bytes()), int64(b.Written)
-	if len(b.ByStream) == len(s.flows) {
+	if sum(b.ByStream) == b.Written && len(b.ByStream) == len(s.flows) {
 		for i, f := range s.flows[1:] {
 			n := int64(b.ByStream[i+1])
 			part := size * n / max(1, int64(b.Written))
@@ -194,6 +194,13 @@ func (m *Monitor) wrote(c *Chunk, b Block) {
 	}
 	first.records.Add(records)
 	first.bytes.Add(size)
+}
+
+func sum(list []int) (n int) {
+	for _, v := range list {
+		n += v
+	}
+	return n
 }
 
 // Snapshot returns how far the run is, now being the time.

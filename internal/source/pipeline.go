@@ -30,6 +30,8 @@ type pipeline struct {
 
 	room room
 	idle idle
+	// recalling is set while the past is read.
+	recalling atomic.Bool
 	keeping
 	forwarding
 	merge *merger       // nil: what comes first is written first
@@ -218,7 +220,7 @@ func (p *pipeline) next(ctx context.Context, wait bool) (*job, error) {
 		case <-p.idle.begun:
 			p.idle.begin()
 		case <-p.idle.over():
-			if len(p.queue) == 0 {
+			if p.idled() {
 				return nil, errIdle
 			}
 		case <-ctx.Done():
@@ -312,8 +314,8 @@ func (p *pipeline) through(j *job) {
 
 // finish keeps the positions of everything that has been written. It is called
 // when write has returned.
-func (p *pipeline) finish() error {
-	p.settleAll()
+func (p *pipeline) finish(ctx context.Context) error {
+	p.settleAll(ctx)
 	if p.ledger == nil {
 		return nil
 	}
@@ -333,8 +335,9 @@ func (p *pipeline) finish() error {
 	return p.now()
 }
 
-// lastGrace is how long it may take to find the last record that was taken.
-const lastGrace = time.Second
+// lastGrace is how long it may take to find the last record that was taken, which
+// takes milliseconds unless a filter is very slow.
+const lastGrace = 5 * time.Second
 
 func free(b Block) {
 	if b.Free != nil {

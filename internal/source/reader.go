@@ -41,6 +41,7 @@ type reader struct {
 	noted    map[string]bool      // places whose trouble has been told while looking again
 	notes    int                  // on bounds that are not quite as asked
 	waiting  []*split             // whose start lies ahead of the log
+	recalls  []*split             // whose past is being read
 	familiar map[place]bool       // topics of which an earlier run has read partitions
 	lates    bool                 // contact came too late for "end" to be the log's end
 	again    bool                 // this is not the first look at the cluster's topics
@@ -116,6 +117,7 @@ func (r *reader) run(ctx context.Context) {
 		r.unawaited()
 		r.e.pipe.merge.leave(ctx, r)
 		r.fail(err)
+		r.withoutLog(ctx)
 	}
 	if err != nil && r.e.FailFast {
 		r.e.entered.arrive(r)
@@ -125,6 +127,9 @@ func (r *reader) run(ctx context.Context) {
 	r.release()
 	if d, late := r.close(); late {
 		r.e.begin(all, r.name, d.cluster, d.wants)
+	}
+	if err != nil && r.group.refused() && !r.e.FailFast {
+		err = nil // no change of the metadata would help
 	}
 	r.e.retired(err)
 }
@@ -334,10 +339,10 @@ type over struct {
 // finished is called by the writer when deliveries of a split have been written
 // to their ends, or up to where err stopped them; all says that none is left.
 func (r *reader) finished(s *split, list []*delivery, all bool, err error) {
-	if all {
-		s.mu.Lock()
-		f := s.feed
-		s.mu.Unlock()
+	s.mu.Lock()
+	f := s.feed
+	s.mu.Unlock()
+	if all && f != nil {
 		f.forget(s)
 	}
 	if err != nil {

@@ -68,6 +68,7 @@ type Options struct {
 
 	GiveUp time.Duration // how long a cluster may give no contact
 	Keeper Keeper        // of positions beyond the run; nil is none
+	Past   Past          // read before the logs; nil is none
 	// Group is the consumer group to join on every cluster; empty is none. Reading
 	// begins at its commits, and what has been written is committed. It takes the
 	// place of a Keeper.
@@ -169,6 +170,22 @@ type Block struct {
 	Failure  string // where the first of these is, and why
 	Next     int64  // the split's position once all has been written
 	Free     func() // gives Data back; may be nil
+}
+
+// Count counts n deliveries to a stream, by its index among the Chunk's, as
+// written.
+func (b *Block) Count(stream, n int) {
+	b.Written += n
+	if b.ByStream != nil {
+		b.ByStream[stream] += n
+	}
+}
+
+// CountAll counts n deliveries to each of so many streams.
+func (b *Block) CountAll(streams, n int) {
+	for i := range streams {
+		b.Count(i, n)
+	}
 }
 
 // Stats is what a run read and wrote.

@@ -47,7 +47,7 @@ func (c *collector) Worker() source.Worker {
 }
 
 func (collectorWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
-	b := source.Block{Next: c.Next()}
+	b := source.Block{Next: c.Next(), ByStream: make([]int, len(c.Streams))}
 	next, full := c.First(), false
 	err := c.Records(func(r *record.Record, stream int) bool {
 		if limit >= 0 && b.Written >= limit {
@@ -55,7 +55,7 @@ func (collectorWorker) Prepare(c *source.Chunk, limit int) (source.Block, error)
 			return false
 		}
 		b.Data = fmt.Appendf(b.Data, "%s %s@%d %s\n", c.Streams[stream], c.Split, r.Offset, r.Value)
-		b.Written++
+		b.Count(stream, 1)
 		next = r.Offset + 1
 		return true
 	})

@@ -19,14 +19,17 @@ type split struct {
 	wants     []*wanted
 	committed bool
 	streams   []string
-	read      atomic.Int64 // position behind what has been put into the pipeline
-	backlog   int64        // the end of the log when the split was found
-	logStart  int64        // and its start
-	tailed    bool         // it begins at the last records of all
-	tailFrom  int64        // where
-	tail      int64        // and where that part ends
-	quota     *quota       // nil: it may give any number of deliveries
-	disowned  atomic.Bool  // a group has taken it away: nothing more of it may be written
+	read      atomic.Int64  // position behind what has been put into the pipeline
+	backlog   int64         // the end of the log when the split was found
+	logStart  int64         // and its start
+	logEnd    int64         // and its end, whatever may be read of it
+	past      *recollection // what is read before the log; nil: nothing
+	tailed    bool          // it begins at the last records of all
+	tailFrom  int64         // where
+	tail      int64         // and where that part ends
+	quota     *quota        // nil: it may give any number of deliveries
+	underway  atomic.Int32  // chunks of it that a Forwarder has not answered for
+	disowned  atomic.Bool   // a group has taken it away: nothing more of it may be written
 
 	// handing is held while an answer is put into the pipeline: whoever holds it
 	// knows that nothing lies between read and the pipeline.
@@ -168,9 +171,12 @@ func (s *split) advance(c *Chunk, next int64, err error) (over []*delivery, all 
 	if s.next = max(s.next, next); c.rewinds {
 		s.next = c.next
 	}
+	if c.follows {
+		s.past.written = true
+	}
 	all = true
 	for _, d := range s.deliveries {
-		if !d.done && (err != nil || c.full || s.next >= d.until) {
+		if !d.done && (err != nil || c.full || s.next >= s.past.end(d)) {
 			d.done = true
 			over = append(over, d)
 		}

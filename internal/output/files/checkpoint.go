@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/kcm-cli/kcm/internal/fault"
 )
@@ -172,13 +173,10 @@ func inPlace(path string, info os.FileInfo) error {
 	return nil
 }
 
-// mostListed is how many files stay listed that no record has come for lately.
-const mostListed = 4096
-
 // drop stops listing the files of a template with times that were written to
 // the longest ago: there are ever more of them.
 func (s *Sink) drop() {
-	if s.o.Template.period == 0 || len(s.active) <= 2*mostListed {
+	if s.o.Template.period == 0 || len(s.active) <= 2*s.mostListed {
 		return
 	}
 	old := make([]*target, 0, len(s.active))
@@ -188,7 +186,7 @@ func (s *Sink) drop() {
 	slices.SortFunc(old, func(a, b *target) int { return cmp.Compare(a.used, b.used) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range old[:len(old)-mostListed] {
+	for _, t := range old[:len(old)-s.mostListed] {
 		if len(t.tail) > 0 {
 			continue
 		}
@@ -212,9 +210,28 @@ func (s *Sink) drop() {
 // that are to be listed.
 func (s *Sink) Finish(complete bool) ([]File, error) {
 	close(s.stop)
+	if !s.lockSoon() {
+		return nil, fault.New(fault.Failed, "a write to a file of -O does not end")
+	}
+	list, err := s.end(complete)
+	s.writing.Unlock()
 	<-s.done
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	return list, err
+}
+
+// lockSoon takes the lock of the writer, unless that is in a write that hangs: of
+// a pipe that nobody reads, or a server of files that has gone.
+func (s *Sink) lockSoon() bool {
+	for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
+		if s.writing.TryLock() {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Sink) end(complete bool) ([]File, error) {
+	s.over = true
 	list, err := s.complete(complete)
 	for t := range s.active {
 		if bad := s.close(t); bad != nil && err == nil {

@@ -21,10 +21,8 @@ type piece struct {
 }
 
 // Divider parts the records that one goroutine formats by the files that they
-// go to. Between Begin and End it is given the records of one chunk:
-//
-//	buf := d.Buffer(stream, ms)   // where the record is appended
-//	d.Added(buf)
+// go to. Between Begin and End it is given the records of one chunk, each as
+// d.Added(append(d.Buffer(stream, ms), record...)).
 type Divider struct {
 	s     *Sink
 	known map[origin]*lane // of all chunks so far
@@ -34,6 +32,8 @@ type Divider struct {
 	current []*lane // by stream: where its last record went
 	lanes   []*lane // that have records of this chunk
 	last    *lane
+	first   []byte   // room for the first of them
+	spare   [][]byte // and for the others
 }
 
 // origin is where the records of a file come from.
@@ -59,9 +59,10 @@ const maxLanes = 1024
 // NewDivider makes a divider.
 func (s *Sink) NewDivider() *Divider { return &Divider{s: s, known: map[origin]*lane{}} }
 
-// Begin starts a chunk of a split whose records are delivered under streams.
-func (d *Divider) Begin(streams []string, split record.Split) {
-	d.streams, d.split = streams, split
+// Begin starts a chunk of a split whose records are delivered under streams. The
+// room of dst is used for the bytes.
+func (d *Divider) Begin(dst []byte, streams []string, split record.Split) {
+	d.first, d.streams, d.split = dst[:0], streams, split
 	d.current = d.current[:0]
 	for range streams {
 		d.current = append(d.current, nil)
@@ -103,11 +104,25 @@ func (d *Divider) find(stream int, ms int64) *lane {
 		d.known[o] = l
 	}
 	if !l.used {
-		l.used = true
+		l.used, l.buf = true, d.room()
 		d.lanes = append(d.lanes, l)
 	}
 	d.current[stream] = l
 	return l
+}
+
+// room returns a buffer for one more lane of a chunk.
+func (d *Divider) room() []byte {
+	if len(d.lanes) == 0 {
+		return d.first
+	}
+	n := len(d.spare)
+	if n == 0 {
+		return nil
+	}
+	b := d.spare[n-1]
+	d.spare = d.spare[:n-1]
+	return b
 }
 
 // forget drops the lanes that the chunk under way does not use.
@@ -135,40 +150,39 @@ func (s *Sink) lane(o origin) *lane {
 	return l
 }
 
-// End returns the records of the chunk: their bytes, in the order of files, and
-// where they go. dst's room is used for the bytes if it is not nil. Compressing
-// is done here, so that it runs on as many goroutines as formatting does.
-func (d *Divider) End(dst []byte) ([]byte, *Load) {
-	load := &Load{data: dst[:0]}
-	for _, l := range d.lanes {
-		begin := len(load.data)
-		switch {
-		case len(d.lanes) == 1: // no copy: buffers are exchanged
-			load.data, l.buf = l.buf, load.data
-		default:
+// End returns the records of the chunk: their bytes, those for one file behind
+// those for another, and where they go. Compressing is done here, so that it runs
+// on as many goroutines as formatting does.
+func (d *Divider) End() ([]byte, *Load) {
+	load := &Load{data: d.first}
+	for i, l := range d.lanes {
+		from := len(load.data)
+		if i == 0 {
+			load.data, from = l.buf, 0
+		} else {
 			load.data = append(load.data, l.buf...)
+			d.giveBack(l.buf)
 		}
-		end := len(load.data)
-		from := begin
-		for _, cut := range l.cuts {
-			load.pieces = append(load.pieces, piece{t: l.t, from: from, to: begin + cut})
-			from = begin + cut
+		begin := from
+		for _, cut := range append(l.cuts, len(l.buf)) {
+			if from < begin+cut {
+				load.pieces = append(load.pieces, piece{t: l.t, from: from, to: begin + cut})
+				from = begin + cut
+			}
 		}
-		if from < end {
-			load.pieces = append(load.pieces, piece{t: l.t, from: from, to: end})
-		}
-		l.used, l.cuts = false, l.cuts[:0]
-		if l.buf = l.buf[:0]; cap(l.buf) > maxLaneBytes || len(d.lanes) > 1 && len(d.known) > 64 {
-			l.buf = nil
-		}
+		l.used, l.buf, l.cuts = false, nil, l.cuts[:0]
 	}
-	d.lanes = d.lanes[:0]
+	d.lanes, d.first = d.lanes[:0], nil
 	d.s.compress(load)
 	return load.data, load
 }
 
-// maxLaneBytes is the size up to which a buffer is used again.
-const maxLaneBytes = 8 << 20
+// giveBack keeps a buffer for another lane, if there are not too many.
+func (d *Divider) giveBack(b []byte) {
+	if len(d.spare) < 64 && cap(b) <= frameBytes {
+		d.spare = append(d.spare, b[:0])
+	}
+}
 
 // compress makes frames of the pieces that are large enough to be worth one.
 func (s *Sink) compress(load *Load) {

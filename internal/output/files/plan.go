@@ -78,6 +78,8 @@ func (s *Sink) plan(loads []*Load) *plan {
 			w := p.work(s.live(one.t))
 			raw := l.data[one.from:one.to]
 			switch {
+			case s.press.codec == Plain && s.gathers(w):
+				p.wait(w, raw, s.pieceBytes)
 			case s.press.codec == Plain:
 				w.units = append(w.units, unit{raw: raw})
 			case one.frame != nil:
@@ -89,6 +91,12 @@ func (s *Sink) plan(loads []*Load) *plan {
 		}
 	}
 	return p
+}
+
+// gathers reports whether records wait although they are not compressed: files
+// that are new are declared together, as each declaration writes the whole state.
+func (s *Sink) gathers(w *work) bool {
+	return len(w.t.tail) > 0 || s.o.Declare != nil && !w.t.made && len(w.units) == 0
 }
 
 // wait puts records behind those that wait to be compressed.
@@ -246,6 +254,13 @@ func (s *Sink) take(w *work, st *step) error {
 	}
 	t.cur.length += n
 	s.dirty[t] = true
+	if t.begun > t.cur.length {
+		t.begun = 0
+	}
+	if s.o.Durable && !t.special && t.cur.length-t.begun >= writebackBytes {
+		beginWriteback(t.fd, t.begun, t.cur.length-t.begun)
+		t.begun = t.cur.length
+	}
 	return nil
 }
 
@@ -275,6 +290,10 @@ func (s *Sink) write(t *target, units []unit) (total int64, err error) {
 }
 
 const smallUnit = 64 << 10
+
+// writebackBytes is after how much the system is asked to begin to bring a file
+// to the disk, so that the next checkpoint has less to wait for.
+const writebackBytes = 2 << 20
 
 // undo takes back what a plan that failed has done.
 func (s *Sink) undo(p *plan) {

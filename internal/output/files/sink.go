@@ -32,7 +32,10 @@ type Options struct {
 	Dropped bool   // Known lacks some that are finished
 	Former  []File // as Known, but made by another template: not listed before they are written to
 
-	Now func() time.Time // nil is the clock
+	// Fail is told of what fails between two calls of the sink; nil: the next call
+	// returns it.
+	Fail func(error)
+	Now  func() time.Time // nil is the clock
 }
 
 // File is one file and how much of it counts.
@@ -56,24 +59,26 @@ type Sink struct {
 	targets map[string]*target // by path without sequence number
 
 	// Guarded by writing.
-	writing  sync.Mutex
-	open     *list.List                 // *target, the one used last in front
-	claims   map[string]string          // what a path is of
-	files    map[fileID]*target         // regular files by what they are, whatever their names
-	dirty    map[*target]bool           // written to since the last checkpoint
-	finished map[string]os.FileInfo     // files that get nothing more, and are not known to be on the disk
-	dirs     map[string]bool            // that have new entries
-	listings map[string]map[string]bool // of directories, for sequence numbers
-	swaps    []swap                     // temporary files to be renamed
-	own      map[uint64]bool            // paths of this run that are not listed any more
-	seed     maphash.Seed               // of these
-	active   map[*target]bool           // that have a file
-	tails    int                        // bytes that wait for more
-	waiting  map[*target]bool           // that have such
-	former   map[string]int64           // files of another template, by path: their lengths
-	uses     int64
-	dropped  bool
-	err      error // of what was written in the background
+	writing    sync.Mutex
+	open       *list.List                 // *target, the one used last in front
+	claims     map[string]string          // what a path is of
+	files      map[fileID]*target         // regular files by what they are, whatever their names
+	dirty      map[*target]bool           // written to since the last checkpoint
+	finished   map[string]os.FileInfo     // files that get nothing more, and are not known to be on the disk
+	dirs       map[string]bool            // that have new entries
+	listings   map[string]map[string]bool // of directories, for sequence numbers
+	swaps      []swap                     // temporary files to be renamed
+	own        map[uint64]bool            // paths of this run that are not listed any more
+	seed       maphash.Seed               // of these
+	active     map[*target]bool           // that have a file
+	tails      int                        // bytes that wait for more
+	waiting    map[*target]bool           // that have such
+	former     map[string]int64           // files of another template, by path: their lengths
+	uses       int64
+	dropped    bool
+	err        error // of what was written in the background
+	over       bool  // nothing more is written
+	mostListed int   // files that stay listed although no record has come for them lately
 
 	stop chan struct{}
 	done chan struct{}
@@ -95,6 +100,7 @@ type target struct {
 	special bool // no regular file, but a device or a pipe
 	gone    bool // the sink has dropped it
 	used    int64
+	begun   int64 // up to where the system has been asked to bring the file to the disk
 }
 
 // current is the file of a target that records go to now.
@@ -117,6 +123,9 @@ func (c current) at() string {
 // swap is a file that takes the place of another.
 type swap struct{ from, to string }
 
+// mostListed is how many files of a template with times stay listed at least.
+const mostListed = 4096
+
 // New makes a sink. If the template has no placeholder, what is wrong with its
 // path is found now; nothing is made or changed.
 func New(o Options) (*Sink, error) {
@@ -127,7 +136,7 @@ func New(o Options) (*Sink, error) {
 		o.MaxOpen = openLimit()
 	}
 	s := &Sink{
-		o: o, press: newPress(o.Template.codec), pieceBytes: pieceBytes(o), targets: map[string]*target{}, dropped: o.Dropped,
+		o: o, mostListed: mostListed, press: newPress(o.Template.codec), pieceBytes: pieceBytes(o), targets: map[string]*target{}, dropped: o.Dropped,
 		open: list.New(), claims: map[string]string{}, files: map[fileID]*target{}, dirty: map[*target]bool{}, finished: map[string]os.FileInfo{},
 		dirs: map[string]bool{}, listings: map[string]map[string]bool{}, own: map[uint64]bool{}, active: map[*target]bool{},
 		waiting: map[*target]bool{}, former: map[string]int64{}, seed: maphash.MakeSeed(), stop: make(chan struct{}), done: make(chan struct{}),
@@ -291,11 +300,14 @@ func (s *Sink) tick() {
 		select {
 		case <-every.C:
 			s.writing.Lock()
-			if s.err == nil {
+			if s.err == nil && !s.over {
 				s.err = s.flush()
 			}
-			if s.err == nil && !s.o.Durable { // otherwise every checkpoint does
+			if s.err == nil && !s.over && !s.o.Durable { // otherwise every checkpoint does
 				s.err = s.lookAfter()
+			}
+			if s.err != nil && s.o.Fail != nil {
+				s.o.Fail(s.err)
 			}
 			s.writing.Unlock()
 		case <-s.stop:

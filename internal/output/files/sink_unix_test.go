@@ -1,3 +1,5 @@
+//go:build !windows
+
 package files
 
 import (
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -75,11 +78,11 @@ type entry struct {
 
 // load makes a load of records of one split for the streams "s" and "z".
 func (r *rig) load(split record.Split, list ...entry) *Load {
-	r.d.Begin([]string{"s", "z"}, split)
+	r.d.Begin(nil, []string{"s", "z"}, split)
 	for _, e := range list {
 		r.d.Added(append(r.d.Buffer(e.stream, e.ms), e.text+"\n"...))
 	}
-	_, l := r.d.End(nil)
+	_, l := r.d.End()
 	return l
 }
 
@@ -564,4 +567,107 @@ func TestLanesAreForgotten(t *testing.T) {
 	})...))
 	r.finish(true)
 	expect(t, dir, want)
+}
+
+// TestFilesOfLongAgoAreDropped lets a sink list few of many files.
+func TestFilesOfLongAgoAreDropped(t *testing.T) {
+	for _, durable := range []bool{true, false} {
+		dir := t.TempDir()
+		change := func(o *Options) {
+			o.Durable, o.MaxOpen = durable, 3
+			if durable {
+				o.Declare = func([]File) error { return nil }
+			}
+		}
+		r := create(t, dir+"/{date}.{hour}.json", change)
+		r.s.mostListed = 10
+		want := map[string]string{}
+		put := func(hour int, text string) {
+			r.write(r.load(at("t", 0), entry{0, int64(hour) * msPerHour, text}))
+		}
+		name := func(hour int) string {
+			return time.UnixMilli(int64(hour) * msPerHour).UTC().Format("2006-01-02.15.json")
+		}
+		var list []File
+		for hour := range 100 {
+			put(hour, "a")
+			want[name(hour)] = "a\n"
+			var err error
+			if list, err = r.s.Checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			if len(list) > 20 {
+				t.Fatalf("%d files are listed", len(list))
+			}
+		}
+		put(3, "late") // it is the run's own
+		want[name(3)] += "late\n"
+		dropped := r.s.Dropped()
+		list = r.finish(true)
+		expect(t, dir, want)
+		if !dropped {
+			t.Fatal("nothing was dropped")
+		}
+		if !durable {
+			continue
+		}
+		if err := Restore(list); err != nil {
+			t.Fatal(err)
+		}
+		r = create(t, dir+"/{date}.{hour}.json", func(o *Options) { change(o); o.Known, o.Dropped = list, true })
+		put(99, "again")
+		put(5, "later") // it may be anybody's
+		put(5, "still")
+		want[name(99)] += "again\n"
+		want["1970-01-01.05.1.json"] = "later\nstill\n"
+		r.finish(true)
+		expect(t, dir, want)
+	}
+}
+
+func TestAWriteThatHangsIsLeftBehind(t *testing.T) {
+	path := t.TempDir() + "/pipe"
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := create(t, path, nil)
+	wrote := make(chan error)
+	l := r.load(at("t", 0), lines("1")...)
+	go func() { wrote <- r.s.Write([]*Load{l}) }() // until somebody reads
+	for r.s.writing.TryLock() {
+		r.s.writing.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	_, err := r.s.Finish(false)
+	refused(t, err, fault.Failed, "a write to a file of -O does not end")
+	reader, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	line := make([]byte, 10)
+	if n, _ := reader.Read(line); string(line[:n]) != "1\n" {
+		t.Errorf("read %q", line[:n])
+	}
+	_ = reader.Close()
+	<-r.s.done
+	r.s = nil
+}
+
+func TestMuchThatWaitsIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir+"/{partition}.json.gz", func(o *Options) { o.MaxOpen = 5 })
+	text := strings.Repeat("x", leastFrame-100)
+	const parts = maxTails/leastFrame + 20
+	var loads []*Load
+	for p := range int32(parts) {
+		loads = append(loads, r.load(at("t", p), lines(text)...))
+	}
+	r.write(loads...)
+	if n := len(tree(t, dir)); n != parts || r.s.tails != 0 {
+		t.Errorf("%d of %d files were written, %d bytes wait", n, parts, r.s.tails)
+	}
+	r.finish(true)
 }

@@ -1,16 +1,14 @@
+//go:build !windows
+
 package files
 
 import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -21,6 +19,17 @@ type ledger struct {
 	files []File
 	marks [4]int
 }
+
+// trial is a series of runs over the same files.
+type trial struct {
+	path   string
+	rotate int64
+	random *rand.Rand
+	safe   ledger
+}
+
+// records is how many each partition has.
+const records = 400
 
 var errCrash = errors.New("crash")
 
@@ -41,16 +50,15 @@ func TestNoCrashLosesOrRepeatsARecord(t *testing.T) {
 
 func survive(t *testing.T, path string, rotate int64, random *rand.Rand) {
 	dir := t.TempDir()
-	var safe ledger
-	const records = 400
-	for runs := 0; slices.Min(safe.marks[:]) < records; runs++ {
+	tr := &trial{path: dir + path, rotate: rotate, random: random}
+	for runs := 0; slices.Min(tr.safe.marks[:]) < records; runs++ {
 		if runs > 1000 {
 			t.Fatal("it does not get on")
 		}
-		if err := Restore(safe.files); err != nil {
+		if err := Restore(tr.safe.files); err != nil {
 			t.Fatal(err)
 		}
-		run(t, dir+path, rotate, random, &safe, records)
+		tr.run(t)
 	}
 	got := map[string][]string{}
 	paths := make([]string, 0)
@@ -64,7 +72,7 @@ func survive(t *testing.T, path string, rotate int64, random *rand.Rand) {
 			got[partition] = append(got[partition], strings.TrimSpace(line))
 		}
 	}
-	for p := range safe.marks {
+	for p := range tr.safe.marks {
 		list := got[fmt.Sprint(p)]
 		for n := range max(records, len(list)) {
 			if want := text(p, n); n >= len(list) || list[n] != want {
@@ -90,8 +98,9 @@ func text(partition, n int) string {
 }
 
 // run is one run of a program: it ends with a crash, or when all is written.
-func run(t *testing.T, path string, rotate int64, random *rand.Rand, safe *ledger, records int) {
-	o := Options{Template: parse(t, path), Durable: true, Known: safe.files, RotateSize: rotate, MaxOpen: 1 + random.IntN(3)}
+func (tr *trial) run(t *testing.T) {
+	random, safe := tr.random, &tr.safe
+	o := Options{Template: parse(t, tr.path), Durable: true, Known: safe.files, RotateSize: tr.rotate, MaxOpen: 1 + random.IntN(3)}
 	o.Declare = func(fresh []File) error {
 		if random.IntN(9) == 0 {
 			return errCrash // before the state was written
@@ -198,79 +207,4 @@ func TestFilesOfAnotherTemplateAreGoneOnWith(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	expect(t, dir, map[string]string{"0.json": "old\nnew\n", "1.json": "changed since\n"})
-}
-
-// TestAFullDisk limits the size of a file in a process of its own: that fails as
-// a full disk does, in the middle of a write, and needs no rights.
-func TestAFullDisk(t *testing.T) {
-	if path := os.Getenv("FULL_DISK"); path != "" {
-		fill(t, path)
-		return
-	}
-	for _, suffix := range []string{".json", ".json.gz", ".json.zst"} {
-		dir := t.TempDir()
-		cmd := exec.Command(os.Args[0], "-test.run=^TestAFullDisk$", "-test.v")
-		cmd.Env = append(os.Environ(), "FULL_DISK="+dir+"/{partition}"+suffix)
-		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "filled") {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		var first, second int
-		_, rest, _ := strings.Cut(string(out), "filled ")
-		if _, err := fmt.Sscan(rest, &first, &second); err != nil || first == 0 {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		// What was compressed may lack what waited for more, and then the end of the
-		// run said so.
-		for p, loads := range []int{first, second} {
-			got, want := "", fullText(p, loads)
-			if loads > 0 {
-				got = content(t, dir+"/"+fmt.Sprint(p)+suffix)
-			}
-			lacks := len(want) - len(got)
-			if !strings.HasPrefix(want, got) || got != "" && got[len(got)-1] != '\n' || lacks > 0 && (suffix == ".json" || lacks > leastFrame || strings.HasSuffix(rest, "<nil>\n")) {
-				t.Errorf("%d%s holds %d bytes, %d were written; %s", p, suffix, len(got), len(want), rest)
-			}
-		}
-	}
-}
-
-const fullLoad = 500
-
-func fullText(p, loads int) string {
-	var b strings.Builder
-	for i := range loads * fullLoad {
-		fmt.Fprintf(&b, "%d %x\n", p, uint64(i+1)*0x9e3779b97f4a7c15)
-	}
-	return b.String()
-}
-
-// fill writes to two files until there is no room, and says how many loads were
-// written to each.
-func fill(t *testing.T, path string) {
-	signal.Ignore(syscall.SIGXFSZ)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 150_000, Max: 150_000}); err != nil {
-		t.Fatal(err)
-	}
-	r := create(t, path, nil)
-	var counts [2]int
-	var made [2]int
-	for n := range 1000 {
-		var loads []*Load
-		p := min(n%3, 1) // the second twice as often
-		var list []entry
-		for range fullLoad {
-			made[p]++
-			list = append(list, entry{text: fmt.Sprintf("%d %x", p, uint64(made[p])*0x9e3779b97f4a7c15)})
-		}
-		loads = append(loads, r.load(at("t", int32(p)), list...))
-		if err := r.s.Write(loads); err != nil {
-			refused(t, err, fault.Failed, "cannot write to "+strings.Replace(path, "{partition}", fmt.Sprint(p), 1)+": file too large")
-			break
-		}
-		counts[p]++
-	}
-	_, err := r.s.Finish(false)
-	r.s = nil
-	fmt.Printf("filled %d %d %v\n", counts[0], counts[1], err)
 }
