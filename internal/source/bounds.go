@@ -306,6 +306,7 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	}
 	if s.tailed {
 		d.from, d.how = min(s.tailFrom, d.until), "its last records"
+		d.window = window(ranges{source: rg.source}) // contact may have come too late for "end"
 		return d, false
 	}
 	if r.recall(s, d, false, rg) {

@@ -88,7 +88,7 @@ func (t *tail) search(r *reader) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	st, known := t.state[r]
-	if t.over || !known || st != reaching {
+	if t.over || !known || st == ready || st == without { // one that failed may search again
 		return false
 	}
 	t.state[r] = searching

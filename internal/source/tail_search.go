@@ -106,7 +106,7 @@ func (r *reader) newSearch(s *split, f facts) *search {
 			until = stop.Cut.Last
 		}
 		until = min(until, sf.End)
-		one.spans = append(one.spans, span{sf.Start, until, window(rg)})
+		one.spans = append(one.spans, span{sf.Start, until, window(ranges{source: rg.source})})
 		one.end = max(one.end, until)
 	}
 	one.from = one.end

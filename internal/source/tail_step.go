@@ -44,16 +44,14 @@ func (r *reader) step(list []*search) error {
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Run(ctx) }()
-	err := h.wait(ctx)
+	err := h.wait(ctx, failed)
 	stop()
-	if e := <-failed; err == nil && r.ctx.Err() == nil {
-		err = e
-	}
+	<-failed // what it says when it is stopped is of no interest
 	return err
 }
 
 // wait waits until every search has ended its step, or nothing comes any more.
-func (h *step) wait(ctx context.Context) error {
+func (h *step) wait(ctx context.Context, failed chan error) error {
 	patience := searchPatience
 	if h.r.e.Bounded {
 		patience = max(h.r.e.GiveUp, searchPatience)
@@ -68,6 +66,9 @@ func (h *step) wait(ctx context.Context) error {
 			for _, s := range h.list {
 				s.fails(s.from)
 			}
+		case err := <-failed:
+			failed <- err
+			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
