@@ -61,7 +61,7 @@ func (k *kit) jsonRow(w work, out place) row {
 	return row{
 		name:  "json/" + w.Name + suffix(out),
 		title: fmt.Sprintf("JSON, %s, to the %s", w.Name, out),
-		note:  "kcat writes the value as a string of JSON and leaves out cluster, stream, header types and the difference of null and empty; the console consumer writes the values only.",
+		note:  "kcat writes the value as a string of JSON, kcm checks and embeds it; the console consumer writes the values only.",
 		contenders: to(out,
 			k.kcmOn(w, kcmJSON, "-J"),
 			k.kcatOn(w, kcatJSON, "-J").with(slow),

@@ -20,6 +20,9 @@ func connect(env *Env, m *metadata.Cluster) (*cluster.Cluster, error) {
 		PropertiesFile: m.PropertiesFile, Properties: commandProperties(in.Properties, m.Name),
 		Places: make(map[string]string, len(m.Places)),
 	}
+	if hook := env.run.metrics.Client(m.Name); hook != nil {
+		cfg.Hooks = append(cfg.Hooks, hook)
+	}
 	for field, at := range m.Places {
 		cfg.Places[field] = at.String()
 	}

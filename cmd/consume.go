@@ -31,6 +31,7 @@ type consumeFlags struct {
 	follow      bool
 	num         int64
 	bounds      boundFlags
+	order       orderFlags
 	committed   bool
 	uncommitted bool
 	failFast    bool
@@ -50,11 +51,13 @@ type consumeFlags struct {
 	failures    int
 	maxBatch    string
 	progress    string
+	metrics     string
 	filter      filterFlags
-	files       fileFlags
+	replay      string
 	text        textFlags
 	group       groupFlags
 	to          toFlags
+	files       fileFlags
 }
 
 // consumeOptions are what a run of consume needs, interpreted.
@@ -71,6 +74,7 @@ type consumeOptions struct {
 	promised  bool // the run has an end of some sort: a signal cuts it short
 	limit     int64
 	bounds    boundOptions
+	order     orderOptions
 	isolation isolationChoice
 	failFast  bool
 	wait      bool
@@ -83,8 +87,10 @@ type consumeOptions struct {
 	changes   changeOptions
 	maxBatch  int64
 	files     fileOptions
+	replay    replayOptions
 	started   time.Time
 	progress  string
+	metrics   string     // where to listen for Prometheus; "" is nowhere
 	to        *toOptions // nil: stdout
 }
 
@@ -115,15 +121,21 @@ go without a restart, each told on stderr. What is removed is read to its end
 first, and read on where it stopped if it comes back. With -e what is read is
 fixed at the start.
 
+With -g the run is a member of a consumer group on each cluster: it reads the
+partitions that it is given from the group's commits on, and commits exactly what
+it has written.
+
 Records go to stdout, everything else to stderr. The order within a partition is
-kept.`,
+kept; --order timestamp merges partitions and clusters by time.`,
 		Example: `  kcm consume orders                     follow a stream
   kcm consume orders -e | jq .value      everything up to now
   kcm consume orders --since -1h -e      the last hour
+  kcm consume orders --tail 10 -e        the last ten records of all partitions
   kcm consume orders -n 5 -f '%c %k\n'   five records, cluster and key
   kcm consume orders -G v:needle         those with needle in their value
   kcm consume orders -w '.value.id > 7'  those for which a jq expression holds
   kcm consume orders -O '{topic}-{partition}.json.gz' --state s  files; run again to go on
+  kcm consume orders -g billing          as a member of a consumer group
   kcm consume -b localhost:9092 orders   a topic, without metadata`,
 		ValidArgsFunction: completeStreams(env),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -142,7 +154,9 @@ kept.`,
 		"decode":          oneOfWords(codec.Names()...),
 		"on-decode-error": oneOfWords("raw", "skip", "fail"), "on-gap": oneOfWords("skip", "stop", "fail"),
 		"on-recreate": oneOfWords("start", "stop", "fail"), "on-remove": oneOfWords("drain", "stop"),
-		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns,
+		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns, "replay": completePaths,
+		"metrics":        completeNothing,
+		"order":          oneOfWords(string(source.OrderNone), string(source.OrderTimestamp)),
 		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
 	})
 	return cmd
@@ -161,10 +175,11 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.BoolVar(&f.follow, "follow", false, "go on when the end is reached (the default)")
 	fs.Int64VarP(&f.num, "num", "n", noLimit, "stop after `N` records; -1 is no limit")
 	addBoundFlags(fs, &f.bounds)
+	addOrderFlags(fs, &f.order)
 	f.filter.add(fs)
-	addFileFlags(fs, &f.files)
 	f.group.add(fs)
 	f.to.add(fs)
+	addFileFlags(fs, &f.files)
 	fs.BoolVar(&f.committed, "read-committed", false, "no records of open or aborted transactions")
 	fs.BoolVar(&f.uncommitted, "read-uncommitted", false, "all records, whatever the metadata says")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "end the run when a cluster cannot be reached")
@@ -183,8 +198,10 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.DurationVar(&f.retain, "retain", 24*time.Hour, "how long positions of what was removed are kept: `TIME`; 0 forgets at once")
 	fs.DurationVar(&f.refresh, "refresh", metadata.DefaultRefresh, "how often metadata and topics are looked at without news: `TIME`")
 	fs.IntVar(&f.failures, "max-refresh-failures", 0, "end the run when the metadata is bad `N` times in a row; 0 is never")
+	fs.StringVar(&f.replay, "replay", "", "first the records of `PATH`, files that -f json wrote, then what follows them in the logs; without STREAM only these")
 	fs.StringVar(&f.maxBatch, "max-batch", "512MiB", "stop a split at a batch larger than `SIZE` when decompressed")
 	fs.StringVar(&f.progress, "progress", "auto", "progress and a summary on stderr: `auto`, json or off")
+	fs.StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics at `ADDR`, such as :9090, under /metrics")
 }
 
 func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []string) (*consumeOptions, error) {
@@ -193,7 +210,8 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 	}
 	o := &consumeOptions{
 		env: env, words: args, regex: f.regex, all: f.all, limit: f.num, failFast: f.failFast, wait: f.wait,
-		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress,
+		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress, metrics: f.metrics,
+		replay: replayOptions{path: f.replay},
 	}
 	for _, step := range []func() error{
 		o.checkWords,
@@ -205,9 +223,11 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return o.setFiles(cmd, f) },
 		func() error { return o.setGroup(cmd, f) },
 		func() error { return o.setBounds(cmd, f) },
+		func() error { return o.setReplay(cmd, f) },
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
 		func() error { return o.setTo(cmd, f) },
+		func() error { return o.setOrder(cmd, f) },
 		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {
@@ -219,7 +239,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 }
 
 func (o *consumeOptions) checkWords() error {
-	if len(o.words) == 0 && !o.all {
+	if len(o.words) == 0 && !o.all && !o.onlyFiles() {
 		return fault.New(fault.Usage, "consume needs a STREAM").
 			WithHint("kcm describe lists the streams; -a takes all of them")
 	}
@@ -252,7 +272,8 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	case name == "":
 		name = output.FormatJSON
 	}
-	opt := output.Options{Color: useColor(env) && f.to.to == "" && (o.files.template == nil || env.run.globals.color == "always")}
+	color := useColor(env) && f.to.to == "" && (o.files.template == nil || env.run.globals.color == "always")
+	opt := output.Options{Color: color}
 	if given(env, cmd, "null") != settings.Default {
 		opt.Null = &f.null
 	}
@@ -274,11 +295,24 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 
 // runConsume reads until the end, the limit or a signal.
 func runConsume(ctx context.Context, o *consumeOptions) error {
+	if err := o.openReplay(ctx); err != nil {
+		return o.ending(ctx, source.Stats{}, err)
+	}
+	if o.onlyFiles() {
+		return runFiles(ctx, o)
+	}
 	in, err := findInputs(o.env)
 	if err != nil {
 		return err
 	}
-	watching := in.watch(ctx, o.env, watchOptions{refresh: o.changes.refresh, maxFailures: o.changes.failures})
+	unserve, err := o.serveMetrics(ctx)
+	if err != nil {
+		return err
+	}
+	defer unserve()
+	watching := in.watch(ctx, o.env, watchOptions{
+		refresh: o.changes.refresh, maxFailures: o.changes.failures, read: o.env.run.metrics.Refreshed,
+	})
 	view, err := watching.load(ctx)
 	if err != nil {
 		return o.ending(ctx, source.Stats{}, err)
@@ -310,6 +344,7 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 		stop := p.follow(watched, watching, &opts, end)
 		defer stop()
 	}
+	defer o.sparing()()
 	shown := o.showProgress(&opts)
 	stats, err := source.Run(watched, opts)
 	err = out.finish(ctx, stats, err)
@@ -341,6 +376,7 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 	if stats.Dropped > 0 {
 		o.env.run.notices.Warnf("%s left out", count(stats.Dropped, "record"))
 	}
+	o.tellOrder(stats)
 	if stats.Failed > 0 {
 		o.env.run.notices.Warnf("%s", failures(stats))
 	}

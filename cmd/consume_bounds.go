@@ -47,6 +47,7 @@ func (f *consumeFlags) boundRivals(add func(both bool, a, b rival)) {
 	until := rival{"until", "--until", empty(&b.until)}
 	add(len(f.offsets) > 0 && b.since != "", offset, rival{"since", "--since", empty(&b.since)})
 	add(len(f.offsets) > 0 && b.until != "", offset, until)
+	f.tailRivals(add)
 	add(b.until != "" && f.follow, until, rival{"follow", "--follow", func() { f.follow = false }})
 	add(f.num >= 0 && b.min > f.num,
 		rival{"num", fmt.Sprintf("-n %d", f.num), func() { f.num = noLimit }},
@@ -82,6 +83,9 @@ func (o *consumeOptions) setBounds(cmd *cobra.Command, f consumeFlags) (err erro
 	if err := o.setWindow(cmd, f.bounds); err != nil {
 		return err
 	}
+	if f.order.tail >= 0 { // what is no part of the last records is read from the end on
+		o.offsets = o.offsets.WithDefault(spec.Range{Start: spec.Bound{Kind: spec.End}})
+	}
 	stops, err := o.stops()
 	if err != nil {
 		return err
@@ -114,7 +118,7 @@ func (o *consumeOptions) checkNumbers(cmd *cobra.Command, f consumeFlags) error 
 		return nil
 	}
 	for _, err := range []error{
-		limit("num", f.num), limit("num-per-partition", f.bounds.perPartition),
+		limit("num", f.num), limit("num-per-partition", f.bounds.perPartition), limit("tail", f.order.tail),
 		positive("late", f.bounds.late), positive("timeout", f.bounds.timeout),
 	} {
 		if err != nil {

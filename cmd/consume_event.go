@@ -8,7 +8,11 @@ import (
 
 // event shows what the engine tells.
 func (o *consumeOptions) event(ev source.Event) {
+	o.env.run.metrics.Happened(ev)
 	n := o.env.run.notices
+	if ev.Kind == source.Begun && o.replay.past != nil {
+		o.replay.past.tellUnused()
+	}
 	if ev.Kind == source.Begun && !o.bounded && !o.promised && !o.env.StdoutTerminal {
 		n.Notef("following; -e stops at the end")
 		return

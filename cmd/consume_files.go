@@ -13,6 +13,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/output/files"
+	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/settings"
 	"github.com/kcm-cli/kcm/internal/source"
 	"github.com/kcm-cli/kcm/internal/state"
@@ -254,10 +255,11 @@ func (u *outputs) close() {
 
 // fileSink writes to files what a consumeSink formats.
 type fileSink struct {
-	format *consumeSink
-	files  *files.Sink
-	listed []files.File // at the last Sync
-	loads  []*files.Load
+	format  *consumeSink
+	files   *files.Sink
+	listed  []files.File // at the last Sync
+	loads   []*files.Load
+	divider *files.Divider // of what is put in order; nil until there is some
 }
 
 // Worker implements source.Sink.
@@ -267,12 +269,54 @@ func (s *fileSink) Worker() source.Worker {
 	return w
 }
 
+// divides reports whether the records of the chunk are parted by their files
+// when they are formatted.
+func (p *preparation) divides() bool { return p.w.divider != nil && !p.cuts }
+
+// orderedLoad are records that are put in order by time before they are parted
+// by their files.
+type orderedLoad struct {
+	streams  []string
+	split    record.Split
+	data     []byte
+	cuts     []source.Cut
+	from, to int // of the cuts
+}
+
+// Cut implements source.Cutter.
+func (l *orderedLoad) Cut(from, to int) (load any, size int) {
+	part := *l
+	part.from, part.to = from, to
+	return &part, 0
+}
+
+// part parts the records by their files.
+func (l *orderedLoad) part(d *files.Divider) *files.Load {
+	d.Begin(nil, l.streams, l.split)
+	begin := 0
+	if l.from > 0 {
+		begin = l.cuts[l.from-1].End
+	}
+	for _, c := range l.cuts[l.from:l.to] {
+		d.Added(append(d.Buffer(c.Stream, c.Time), l.data[begin:c.End]...))
+		begin = c.End
+	}
+	_, load := d.End()
+	return load
+}
+
 // Write implements source.Sink.
 func (s *fileSink) Write(blocks []source.Block) error {
 	s.loads = s.loads[:0]
 	for _, b := range blocks {
-		if l, ok := b.Load.(*files.Load); ok {
+		switch l := b.Load.(type) {
+		case *files.Load:
 			s.loads = append(s.loads, l)
+		case *orderedLoad:
+			if s.divider == nil {
+				s.divider = s.files.NewDivider()
+			}
+			s.loads = append(s.loads, l.part(s.divider))
 		}
 	}
 	return s.files.Write(s.loads)

@@ -148,19 +148,25 @@ func failures(stats source.Stats) string {
 // implements filter.Decoded.
 type decoding struct {
 	pair             codec.Pair
+	choice           codec.Choice // that it is made of
 	rec              *record.Record
 	scratch          []byte
 	key, value       record.Value
 	hasKey, hasValue bool
 }
 
-func (d *decoding) begin(pair codec.Pair, rec *record.Record) {
-	d.pair, d.rec, d.scratch = pair, rec, d.scratch[:0]
+func (d *decoding) begin(pair codec.Pair, choice codec.Choice, rec *record.Record) {
+	d.pair, d.choice, d.rec, d.scratch = pair, choice, rec, d.scratch[:0]
 	d.hasKey, d.hasValue = false, false
 }
 
 // Key implements filter.Decoded.
 func (d *decoding) Key() *record.Value {
+	if d.rec.Decoded != nil && !d.hasKey {
+		if kept := earlier(d.rec.Decoded.Key, d.choice.Key); kept != nil {
+			d.key, d.hasKey = *kept, true
+		}
+	}
 	if !d.hasKey {
 		d.scratch, d.hasKey = d.pair.Key.Decode(&d.key, d.scratch, d.rec.Key), true
 	}
@@ -169,6 +175,11 @@ func (d *decoding) Key() *record.Value {
 
 // Value implements filter.Decoded.
 func (d *decoding) Value() *record.Value {
+	if d.rec.Decoded != nil && !d.hasValue {
+		if kept := earlier(d.rec.Decoded.Value, d.choice.Value); kept != nil {
+			d.value, d.hasValue = *kept, true
+		}
+	}
 	if !d.hasValue {
 		d.scratch, d.hasValue = d.pair.Value.Decode(&d.value, d.scratch, d.rec.Value), true
 	}

@@ -91,6 +91,10 @@ func (p *planner) options(view *metadata.View) (source.Options, error) {
 		OnRecreate: o.changes.onRecreate, OnRemove: o.changes.onRemove, DrainTimeout: o.changes.drain, Retain: o.changes.retain, Refresh: o.changes.topics,
 		MaxBatch: o.maxBatch, Started: o.started, Sink: p.sink, Event: o.event,
 	}
+	opts.Order, opts.OrderWait, opts.Tail = o.order.by, o.order.wait, max(o.order.tail, 0)
+	if o.replay.past != nil {
+		opts.Past = o.replay.past
+	}
 	o.group.options(&opts)
 	if o.bounds.perPartition > 0 {
 		opts.PerSplit = o.bounds.perPartition

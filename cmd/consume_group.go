@@ -58,6 +58,8 @@ func (o *consumeOptions) groupRivals(cmd *cobra.Command, f consumeFlags) error {
 		return no("--state", "commits of the group keep the positions")
 	case len(f.partitions) > 0:
 		return no("-p", "-o group:"+o.group.name+" begins at its commits without joining it")
+	case f.order.tail >= 0:
+		return no(placeOf(o.env, cmd, "tail"), "leave one of the two out")
 	case f.bounds.since != "":
 		return no(placeOf(o.env, cmd, "since"), "leave one of the two out")
 	case f.bounds.until != "":

@@ -24,11 +24,13 @@ type consumeSink struct {
 	onDecode string
 	// decodesKey and decodesValue say what is decoded at all.
 	decodesKey, decodesValue bool
-	limit                    int64     // for formats that number records; negative is none
-	buffers                  sync.Pool // *[]byte
+	limit                    int64 // for formats that number records; negative is none
+	buffers                  buffers
 	gather                   []byte
 
 	filter      *filter.Filter // nil is none
+	decoded     sync.Once
+	tellDecoded func() // of stored bytes that are not there; may be nil
 	failed      sync.Once
 	tellFailure func(string) // of the filter's first failure; may be nil
 }
@@ -38,9 +40,6 @@ type streamChoice struct {
 	shown  codec.Choice // for the format
 	judged codec.Choice // for the filters, which see records as the format json has them
 }
-
-// maxKeptBuffer is the size up to which an output buffer is used again.
-const maxKeptBuffer = 8 << 20
 
 func newConsumeSink(o *consumeOptions) *consumeSink {
 	s := &consumeSink{
@@ -52,10 +51,12 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 			o.env.run.notices.Warnf("--where failed at %s; such records are left out", failure)
 		}
 	}
+	s.tellDecoded = func() {
+		o.env.run.notices.Warnf("--replay: values were decoded with a schema when the files were written; their text is written, because their stored bytes are not there")
+	}
 	// What is not shown is decoded as well where it decides about the record.
 	s.decodesKey = s.needs.Key || o.onDecode != "raw"
 	s.decodesValue = s.needs.Value || o.onDecode != "raw"
-	s.buffers.New = func() any { return new([]byte) }
 	if s.needs.Sequence {
 		s.limit = o.limit
 	}
@@ -144,6 +145,9 @@ func (s *consumeSink) Write(blocks []source.Block) error {
 	return s.flush()
 }
 
+// Joins implements source.Joiner.
+func (s *consumeSink) Joins() bool { return true }
+
 // Taken implements source.Taker.
 func (s *consumeSink) Taken(end bool) int64 { return s.out.Taken(end) }
 
@@ -182,7 +186,7 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 	p := w.preparation(c, limit)
 	if rejected(p.judges) {
 		p.block.Filtered = c.Stored()
-		w.s.buffers.Put(p.buf)
+		w.s.buffers.put(p.buf)
 		return p.block, nil
 	}
 	err := c.Records(p.take)
@@ -195,16 +199,16 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 	if w.left >= 0 {
 		w.left -= int64(p.block.Written)
 	}
-	if w.divider != nil {
-		*p.buf, p.block.Load = w.divider.End()
+	if p.divides() {
+		p.buf.data, p.block.Load = w.divider.End()
 	}
-	p.block.Data = *p.buf
+	p.block.Data, p.block.Cuts = p.buf.data, p.buf.cuts
+	if p.cuts && w.divider != nil {
+		p.block.Load = &orderedLoad{p.streams, p.split, p.block.Data, p.block.Cuts, 0, len(p.block.Cuts)}
+	}
 	buf := p.buf
-	p.block.Free = func() {
-		if cap(*buf) <= maxKeptBuffer {
-			w.s.buffers.Put(buf)
-		}
-	}
+	w.s.buffers.filled(buf)
+	p.block.Free = func() { w.s.buffers.put(buf) }
 	return p.block, err
 }
 
@@ -213,11 +217,13 @@ type preparation struct {
 	w        *consumeWorker
 	split    record.Split
 	formats  []output.SplitFormat // by stream
-	decoders []streamDecoders     // by stream
-	judges   []*filter.Judge      // by stream; nil keeps everything
-	judged   *decoding            // what the filters see
+	streams  []string
+	decoders []streamDecoders // by stream
+	judges   []*filter.Judge  // by stream; nil keeps everything
+	judged   *decoding        // what the filters see
 	limit    int
-	buf      *[]byte
+	buf      *buffer
+	cuts     bool // the block is to say where each record ends
 	block    source.Block
 	null     record.Value // stands for what is not decoded
 	seen     int64        // position behind the last record that was dealt with
@@ -230,15 +236,14 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 		w.choices = now
 		clear(w.decoders)
 	}
-	buf, _ := w.s.buffers.Get().(*[]byte)
-	*buf = (*buf)[:0]
+	buf := w.s.buffers.get()
 	w.judging.stopWhen(c.Ended)
-	p := &preparation{w: w, split: c.Split, limit: limit, buf: buf, block: source.Block{Next: c.Next()}, seen: c.First()}
-	if w.divider != nil {
-		w.divider.Begin(*buf, c.Streams, c.Split)
-	}
+	p := &preparation{w: w, streams: c.Streams, split: c.Split, limit: limit, buf: buf, cuts: c.Cuts(), block: source.Block{Next: c.Next()}, seen: c.First()}
 	if len(c.Streams) > 1 {
 		p.block.ByStream = make([]int, len(c.Streams))
+	}
+	if p.divides() {
+		w.divider.Begin(buf.data, c.Streams, c.Split)
 	}
 	for _, stream := range c.Streams {
 		d := w.pairs(stream)
@@ -282,10 +287,10 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		return false
 	}
 	w, d := p.w, &p.decoders[stream]
-	w.shown.begin(d.shown, r)
+	w.shown.begin(d.shown, d.choice.shown, r)
 	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
 		p.judged = &w.judged
-		p.judged.begin(d.judged, r)
+		p.judged.begin(d.judged, d.choice.judged, r)
 	}
 	if !p.keeps(r, stream) {
 		p.block.Filtered++
@@ -302,15 +307,18 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil
 	}
-	if w.divider == nil {
-		*p.buf = p.formats[stream].Append(*p.buf, r, key, value)
+	if r.Decoded != nil {
+		w.s.sawDecoded(r.Decoded)
+	}
+	if !p.divides() {
+		p.buf.data = p.formats[stream].Append(p.buf.data, r, key, value)
 	} else {
 		w.divider.Added(p.formats[stream].Append(w.divider.Buffer(stream, r.Timestamp), r, key, value))
 	}
-	p.block.Written++
-	if p.block.ByStream != nil {
-		p.block.ByStream[stream]++
+	if p.cuts {
+		p.buf.cuts = append(p.buf.cuts, source.Cut{Time: r.Timestamp, Offset: r.Offset, End: len(p.buf.data), Stream: stream})
 	}
+	p.block.Count(stream, 1)
 	p.seen = r.Offset + 1
 	return true
 }

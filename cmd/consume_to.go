@@ -301,6 +301,9 @@ func (t *target) tellCounts() {
 	slices.Sort(topics)
 	n := t.o.env.run.notices
 	n.Verbosef(1, "%s: %d batches as they were stored, %d made anew", t.cluster.Name(), counts.Raw, counts.Built)
+	if counts.Renewed > 0 {
+		n.Verbosef(1, "%s: it lost track of what was written %d times; what it had not acknowledged was written again", t.cluster.Name(), counts.Renewed)
+	}
 	if len(topics) == 0 {
 		n.Notef("nothing was written to %s", t.cluster.Name())
 		return

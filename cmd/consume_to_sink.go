@@ -87,8 +87,9 @@ type destination struct {
 // Prepare implements source.Worker.
 func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 	p := &toPreparation{preparation: w.preparation(c, limit), w: w, c: c}
-	defer w.s.buffers.Put(p.buf)
-	if rejected(p.judges) || len(c.Batches()) == 0 {
+	defer w.s.buffers.put(p.buf)
+	if rejected(p.judges) || len(c.Batches()) == 0 && !c.Recalled() {
+		p.block.Filtered = c.Stored()
 		return p.block, nil
 	}
 	if err := p.resolve(); err != nil {
@@ -96,7 +97,7 @@ func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 		return p.block, err
 	}
 	w.loader.Begin(produce.Origin{Split: c.Split, Partitions: c.Partitions()})
-	err := p.batches()
+	err := p.records()
 	load := w.loader.End()
 	if p.full || err != nil {
 		p.block.Next = p.seen
@@ -146,6 +147,17 @@ func (p *toPreparation) resolve() error {
 	return nil
 }
 
+// records goes over all that the chunk has.
+func (p *toPreparation) records() error {
+	if !p.c.Recalled() {
+		return p.batches()
+	}
+	if err := p.c.Records(p.take); err != nil {
+		return err
+	}
+	return p.err
+}
+
 // smallBatch is the mean size of batches below which they are put together anew:
 // each would take as long as a large one on the way.
 const smallBatch, manyBatches = 4 << 10, 8
@@ -153,33 +165,21 @@ const smallBatch, manyBatches = 4 << 10, 8
 // batches goes over the chunk's batches: what may go as it is stored does, the
 // rest is taken apart.
 func (p *toPreparation) batches() error {
-	list := p.c.Batches()
-	stored := p.w.s.target.o.to.asStored() && p.w.s.onDecode == "raw"
-	for _, j := range p.judges {
-		stored = stored && j == nil
-	}
-	size := 0
-	for _, raw := range list {
-		size += len(raw)
-	}
-	if len(list) >= manyBatches && size/len(list) < smallBatch {
-		stored = false
-	}
-	for _, raw := range list {
+	stored := p.storable()
+	for _, raw := range p.c.Batches() {
 		h, err := raw.Head()
 		if err != nil {
 			return err
 		}
-		if stored && p.takes(len(p.topics)*int(h.NumRecords)) {
-			whole := true
-			for i := range p.topics {
-				whole = whole && p.c.Whole(&h, i)
-			}
-			if whole && p.w.loader.Store(p.topics, &h, raw) {
-				p.block.Written += len(p.topics) * int(h.NumRecords)
-				p.seen = h.Next()
-				continue
-			}
+		n := len(p.topics) * int(h.NumRecords)
+		whole := stored && p.takes(n)
+		for i := range p.topics {
+			whole = whole && p.c.Whole(&h, i)
+		}
+		if whole && p.w.loader.Store(p.topics, &h, raw) {
+			p.block.CountAll(len(p.topics), int(h.NumRecords))
+			p.seen = h.Next()
+			continue
 		}
 		more, err := p.c.RecordsIn(raw, p.take)
 		if err == nil {
@@ -192,6 +192,24 @@ func (p *toPreparation) batches() error {
 	return nil
 }
 
+// storable reports whether batches may go as they are at all: nothing looks at
+// their records, and they are not too many small ones.
+func (p *toPreparation) storable() bool {
+	if !p.w.s.target.o.to.asStored() || p.w.s.onDecode != "raw" {
+		return false
+	}
+	for _, j := range p.judges {
+		if j != nil {
+			return false
+		}
+	}
+	list, size := p.c.Batches(), 0
+	for _, raw := range list {
+		size += len(raw)
+	}
+	return len(list) < manyBatches || size/len(list) >= smallBatch
+}
+
 // takes reports whether n deliveries more are within the limit.
 func (p *toPreparation) takes(n int) bool { return p.limit < 0 || p.block.Written+n <= p.limit }
 
@@ -202,12 +220,13 @@ func (p *toPreparation) take(r *record.Record, stream int) bool {
 		return false
 	}
 	w, d := p.w, &p.decoders[stream]
-	w.shown.begin(d.shown, r)
+	w.shown.begin(d.shown, d.choice.shown, r)
 	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
 		p.judged = &w.judged
-		p.judged.begin(d.judged, r)
+		p.judged.begin(d.judged, d.choice.judged, r)
 	}
 	if !p.keeps(r, stream) {
+		p.block.Filtered++
 		p.seen = r.Offset + 1
 		return true
 	}
@@ -221,12 +240,15 @@ func (p *toPreparation) take(r *record.Record, stream int) bool {
 	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
 		return p.err == nil
 	}
+	if p.err = p.lacksStored(r); p.err != nil {
+		return false
+	}
 	out := *r
 	p.encode(&out, stream, key, value)
 	if p.err = w.loader.Add(p.topics[stream], &out); p.err != nil {
 		return false
 	}
-	p.block.Written++
+	p.block.Count(stream, 1)
 	p.seen = r.Offset + 1
 	return true
 }

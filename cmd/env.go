@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/kcm-cli/kcm/internal/metrics"
 	"github.com/kcm-cli/kcm/internal/settings"
 )
 
@@ -54,8 +55,9 @@ type run struct {
 	globals  globals
 	settings *settings.Settings
 	notices  *Notices
-	started  bool  // a command's own code has begun
-	unshown  error // why help that was asked for could not be written
+	metrics  *metrics.Metrics // nil: nobody asks
+	started  bool             // a command's own code has begun
+	unshown  error            // why help that was asked for could not be written
 
 	hurry  chan struct{} // closed by a second signal
 	tidies atomic.Bool   // the command clears up, quickly, when it is to hurry

@@ -6,8 +6,7 @@ import "slices"
 // and nothing like them is meant.
 var plannedFlags = []string{
 	"validate", "avro-json",
-	"order", "order-wait",
-	"registry-copy", "replay", "metrics",
+	"registry-copy",
 	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
 

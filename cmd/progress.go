@@ -11,6 +11,10 @@ import (
 const (
 	liveEvery = 250 * time.Millisecond // the line on a terminal
 	jsonEvery = time.Second            // lines of JSON
+
+	// liveAfter is when the line is drawn first: what is done by then needs none,
+	// and what reads the records may write to the same terminal.
+	liveAfter = time.Second
 )
 
 // progressOptions say what of a run's progress is told, and how.
@@ -25,18 +29,18 @@ type progressOptions struct {
 // become of it at the end.
 type progress struct {
 	progressOptions
-	n       *Notices
-	monitor *source.Monitor
-	began   time.Time
-	pace    pace
-	end     chan struct{}
-	ended   sync.WaitGroup
+	n        *Notices
+	snapshot func(now time.Time) source.Snapshot
+	began    time.Time
+	pace     pace
+	end      chan struct{}
+	ended    sync.WaitGroup
 }
 
 // startProgress begins to tell; the caller calls stop when the run is over, and
 // then summary.
-func startProgress(n *Notices, monitor *source.Monitor, opt progressOptions) *progress {
-	p := &progress{progressOptions: opt, n: n, monitor: monitor, began: time.Now(), end: make(chan struct{})}
+func startProgress(n *Notices, snapshot func(time.Time) source.Snapshot, opt progressOptions) *progress {
+	p := &progress{progressOptions: opt, n: n, snapshot: snapshot, began: time.Now(), end: make(chan struct{})}
 	p.pace.add(p.began, source.Snapshot{})
 	switch {
 	case opt.off:
@@ -73,7 +77,7 @@ func (p *progress) stop() {
 // summary tells, in one line, what was read from where.
 func (p *progress) summary() {
 	now := time.Now()
-	snap := p.monitor.Snapshot(now)
+	snap := p.snapshot(now)
 	switch {
 	case p.off:
 	case p.n.JSON():
@@ -93,7 +97,7 @@ type sample struct {
 
 func (p *progress) sample() sample {
 	now := time.Now()
-	s := sample{Snapshot: p.monitor.Snapshot(now), eta: -1}
+	s := sample{Snapshot: p.snapshot(now), eta: -1}
 	p.pace.add(now, s.Snapshot)
 	var offsets float64
 	s.perSecond, offsets = p.pace.rates()

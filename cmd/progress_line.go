@@ -15,6 +15,9 @@ import (
 
 // draw draws the live line.
 func (p *progress) draw() {
+	if time.Since(p.began) < liveAfter {
+		return
+	}
 	width := 0
 	if p.width != nil {
 		width = p.width()

@@ -70,7 +70,7 @@ func summaryFields(s source.Snapshot, took time.Duration) []Field {
 	for _, f := range s.Flows {
 		sources = append(sources, sourceField{f.Stream, f.Cluster, f.Topic, f.Splits, f.Records, f.Bytes})
 	}
-	return []Field{
+	fields := []Field{
 		{"records", s.Total.Records},
 		{"bytes", s.Total.Bytes},
 		{"filtered", s.Total.Filtered},
@@ -80,4 +80,8 @@ func summaryFields(s source.Snapshot, took time.Duration) []Field {
 		{"sources", sources},
 		{"clusters", clusterFields(s.Clusters)},
 	}
+	if s.Ordered {
+		fields = append(fields, Field{"late", s.Late}, Field{"disordered", s.Back})
+	}
+	return fields
 }

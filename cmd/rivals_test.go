@@ -29,6 +29,8 @@ func settled(t *testing.T, w world, args ...string) (*consumeOptions, error) {
 	f.follow, _ = fs.GetBool("follow")
 	f.num, _ = fs.GetInt64("num")
 	f.offsets, _ = fs.GetStringArray("offset")
+	f.order.by, _ = fs.GetString("order")
+	f.order.tail, _ = fs.GetInt64("tail")
 	f.bounds.since, _ = fs.GetString("since")
 	f.bounds.until, _ = fs.GetString("until")
 	f.bounds.late, _ = fs.GetDuration("late")

@@ -20,6 +20,7 @@ type watching struct {
 // watchOptions say how the metadata is followed.
 type watchOptions struct {
 	refresh     time.Duration // how often everything is looked at; 0: metadata.DefaultRefresh
+	read        func(error)   // is told of each version that was read while following; nil: nobody
 	maxFailures int           // readings that may fail in a row before run gives up; 0: any number
 }
 
@@ -36,6 +37,7 @@ func (in Inputs) watch(ctx context.Context, env *Env, opt watchOptions) *watchin
 		Clock:       env.Now,
 		Refresh:     opt.refresh,
 		MaxFailures: opt.maxFailures,
+		Read:        opt.read,
 		Failed:      func(err error) { n.Warnf("%v; what was read before stays in force", err) },
 		Recovered:   func() { n.Notef("the metadata can be read again") },
 	})

@@ -90,6 +90,7 @@ func commands() map[string]command {
 		})
 	}
 	moreCommands(add)
+	addMetrics(add)
 	return cmds
 }
 

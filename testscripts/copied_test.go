@@ -3,11 +3,13 @@ package testscripts
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/kcm-cli/kcm/internal/kafkatest"
@@ -112,4 +114,29 @@ func everything(ts *testscript.TestScript, c *kafkatest.Cluster, topic string) (
 		})
 	}
 	return all
+}
+
+// configure changes a topic's settings.
+func configure(ts *testscript.TestScript, s *script, args []string) {
+	c, topic := s.topic(ts, args[0])
+	var changes []kadm.AlterConfig
+	for _, a := range args[1:] {
+		k, v, _ := strings.Cut(a, "=")
+		changes = append(changes, kadm.AlterConfig{Name: k, Value: &v})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	done, err := c.Admin().AlterTopicConfigs(ctx, changes, topic)
+	ts.Check(err)
+	for _, d := range done {
+		ts.Check(d.Err)
+	}
+}
+
+// noise writes one record of n bytes that no codec makes smaller.
+func noise(ts *testscript.TestScript, s *script, args []string) {
+	c, topic := s.topic(ts, args[0])
+	value := make([]byte, number(ts, args[1]))
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(value)
+	c.Produce(topic, kafkatest.Record{Time: firstTime, Value: value})
 }

@@ -29,10 +29,12 @@ import (
 //	raw TOPIC P CODEC TIME WORD…    one batch of values, compressed with none, gzip, snappy, lz4,
 //	                                zstd or snappy-java, every record at TIME (epoch ms, any int64)
 //	big TOPIC N                     one record, compressed with zstd, whose value is N times an x
+//	noise TOPIC N                   one record of N bytes that no codec makes smaller
 //	no-topic TOPIC                  demand that it does not exist
 //	id VAR CLUSTER                  set VAR to the cluster's id
 //	secured VAR LISTENER            set VAR to the address of a cluster's SASL, TLS or MTLS listener;
 //	                                VAR, in lower case, is that cluster, VAR_CA its authority's certificate
+//	configure TOPIC KEY=VALUE…      change its settings
 //	copied [-p] FROM TO             demand that one topic holds what the other does, see copied_test.go
 //	deny TOPIC USER OPERATION       refuse read, describe or write to a user of a secured cluster
 //	closed VAR                      set VAR to an address where nobody listens
@@ -64,6 +66,8 @@ func moreCommands(add func(name string, atLeast, atMost int, run func(*testscrip
 		s.set(ts, args[0], c.ID())
 	})
 	add("secured", 2, 2, secured)
+	add("noise", 2, 2, noise)
+	add("configure", 2, -1, configure)
 	add("copied", 2, 3, copied)
 	add("deny", 3, 3, deny)
 	add("closed", 1, 1, func(ts *testscript.TestScript, s *script, args []string) {

@@ -18,6 +18,8 @@
 //
 //	exitcode N PROGRAM ARG…         run it and demand exactly this exit code
 //	only-summary                    demand that stderr holds the summary of consume and nothing else
+//	scrape FILE OUT [REGEXP…]       get the metrics at the address that FILE tells, once they match
+//	taken FILE                      make that address TAKEN
 //	start NAME PROGRAM ARG…         run it in the background, into NAME.out and NAME.err
 //	waitfor FILE REGEXP             wait until the file has a match
 //	end NAME SIGNAL N               send INT, TERM, HUP or KILL ("-": none) to it and demand this exit code

@@ -1,10 +1,13 @@
-// Command profiled is kcm with a CPU profile, for `make profile`: its first
-// argument is the file for the profile, the others are kcm's.
+// Command profiled is kcm with a CPU profile and a profile of the memory at its
+// highest, for `make profile`: its first argument is where they go, with .cpu and
+// .heap added, the others are kcm's.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/pprof"
 
 	"github.com/kcm-cli/kcm/cmd"
@@ -21,9 +24,11 @@ func main() {
 
 func profile(args []string) (code int, err error) {
 	if len(args) < 2 {
-		return 0, fmt.Errorf("usage: profiled FILE ARGUMENTS-OF-KCM")
+		return 0, errors.New("usage: profiled FILE ARGUMENTS-OF-KCM")
 	}
-	f, err := os.Create(args[0])
+	runtime.MemProfileRate = 64 << 10
+	heap := watchHeap()
+	f, err := os.Create(args[0] + ".cpu")
 	if err != nil {
 		return 0, err
 	}
@@ -32,5 +37,5 @@ func profile(args []string) (code int, err error) {
 	}
 	code = cmd.Main(cmd.System(), args[1:])
 	pprof.StopCPUProfile()
-	return code, f.Close()
+	return code, errors.Join(f.Close(), heap.save(args[0]+".heap"))
 }

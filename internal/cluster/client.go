@@ -47,7 +47,7 @@ func (c *Cluster) Client(role Role, extra ...kgo.Opt) (*kgo.Client, error) {
 		kgo.MetadataMinAge(min(250*time.Millisecond, t.MetadataMaxAge)), // a moved leader is found soon
 		kgo.MetadataMaxAge(t.MetadataMaxAge),
 		kgo.RetryBackoffFn(t.backoff),
-		kgo.WithHooks(c.book),
+		kgo.WithHooks(append([]kgo.Hook{c.book}, c.hooks...)...),
 	}
 	if role == Tail || role == Bulk {
 		opts = append(opts, kgo.RequestTimeoutOverhead(fetchOverhead))

@@ -28,6 +28,7 @@ type Cluster struct {
 	login     *login // nil: no SASL
 	dialer    *dialer
 	book      *book
+	hooks     []kgo.Hook
 	secrets   []string // never to be seen in an error
 
 	mu      sync.Mutex
@@ -56,7 +57,7 @@ func New(cfg Config) (*Cluster, error) {
 		return nil, err
 	}
 	b := &builder{cfg: cfg, p: p}
-	c := &Cluster{name: cfg.Name, id: cfg.ClusterID, book: newBook(), secrets: secretsOf(cfg, list)}
+	c := &Cluster{name: cfg.Name, id: cfg.ClusterID, book: newBook(), hooks: cfg.Hooks, secrets: secretsOf(cfg, list)}
 	if c.bootstrap, err = b.bootstrap(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // Config describes a cluster as its user wrote it. Explicit fields win over
@@ -23,6 +25,9 @@ type Config struct {
 
 	// Dial connects to an address, for networks other than TCP; nil: TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error) `json:"-"`
+
+	// Hooks are told what the cluster's Kafka clients do.
+	Hooks []kgo.Hook `json:"-"`
 
 	PropertiesFile string     // a Java properties file; read by New
 	Properties     []Property // the lowest layer wins, then the Java name, then the first

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -39,6 +38,9 @@ type GroupInfo struct {
 	// ReliableCommits that they are of 4.3 or later, before which a member of that
 	// protocol can be refused a commit through no fault of its own.
 	AssignedByBrokers, ReliableCommits bool
+	// CommitsByID says that commits name topics by their ids, so that a broker
+	// refuses what is of a topic that was made again (4.2 and later).
+	CommitsByID bool
 }
 
 // GroupMember is one member of a group.
@@ -96,6 +98,7 @@ func (c *Cluster) describeGroup(ctx context.Context, cl *kgo.Client, name string
 			return GroupInfo{}, c.explainGroup(err, name)
 		}
 	}
+	info.CommitsByID = highest(kmsg.OffsetCommit) >= 10
 	info.AssignedByBrokers = highest(kmsg.ConsumerGroupHeartbeat) >= 1
 	// No request that groups use was changed in 4.3; this one was (KIP-1066).
 	info.ReliableCommits = info.AssignedByBrokers && highest(kmsg.DescribeLogDirs) >= 5
@@ -124,23 +127,19 @@ func (c *Cluster) ExplainGroup(err error, group string) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
-	if known := c.explainGroup(err, group); fault.KindOf(known) != fault.Failed {
+	known := c.explainGroup(err, group)
+	if errors.Is(err, kerr.GroupAuthorizationFailed) || kerr.IsRetriable(err) {
 		return known
 	}
-	return c.kind(fault.Failed, err, c.name, "group %s: %s", group, groupReason(err))
+	text := strings.TrimPrefix(known.Error(), c.name+": ")
+	return c.kind(fault.KindOf(known), err, c.name, "group %s: %s", group, text).WithHint("%s", fault.HintOf(known))
 }
 
-// groupReason is a broker's reason in a few words.
-func groupReason(err error) string {
-	if ke, ok := errors.AsType[*kerr.Error](err); ok {
-		return fmt.Sprintf("%s (%s)", lowerFirst(strings.TrimSuffix(ke.Description, ".")), ke.Message)
-	}
-	return err.Error()
-}
-
-func notThere(code int16) (err error, absent bool) {
+// notThere reports whether an answer says that there is no such group of the kind
+// that was asked for.
+func notThere(code int16) (absent bool, err error) {
 	err = kerr.ErrorForCode(code)
-	return err, errors.Is(err, kerr.GroupIDNotFound) || errors.Is(err, kerr.UnsupportedVersion)
+	return errors.Is(err, kerr.GroupIDNotFound) || errors.Is(err, kerr.UnsupportedVersion), err
 }
 
 func askClassic(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
@@ -151,7 +150,7 @@ func askClassic(ctx context.Context, cl *kgo.Client, name string, info *GroupInf
 		return err
 	}
 	for _, g := range resp.Groups {
-		if err, absent := notThere(g.ErrorCode); absent {
+		if absent, err := notThere(g.ErrorCode); absent {
 			return nil
 		} else if err != nil {
 			return err
@@ -175,7 +174,7 @@ func askConsumer(ctx context.Context, cl *kgo.Client, name string, info *GroupIn
 		return err
 	}
 	for _, g := range resp.Groups {
-		if err, absent := notThere(g.ErrorCode); absent {
+		if absent, err := notThere(g.ErrorCode); absent {
 			return nil
 		} else if err != nil {
 			return err
@@ -197,7 +196,7 @@ func askShare(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo)
 		return err
 	}
 	for _, g := range resp.Groups {
-		if err, absent := notThere(g.ErrorCode); absent {
+		if absent, err := notThere(g.ErrorCode); absent {
 			return nil
 		} else if err != nil {
 			return err
@@ -215,7 +214,7 @@ func askStreams(ctx context.Context, cl *kgo.Client, name string, info *GroupInf
 		return err
 	}
 	for _, g := range resp.Groups {
-		if err, absent := notThere(g.ErrorCode); absent {
+		if absent, err := notThere(g.ErrorCode); absent {
 			return nil
 		} else if err != nil {
 			return err

@@ -74,3 +74,7 @@ func ShowsStored(name string) bool {
 		return false
 	}
 }
+
+// Repeats reports whether the decoder of that name, given the text or JSON that
+// it has shown, shows the same once more. An empty name is Auto.
+func Repeats(name string) bool { return name != "json" && ShowsStored(name) }

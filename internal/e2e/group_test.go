@@ -5,8 +5,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
@@ -154,6 +153,26 @@ func kcatMember(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string
 	return other{"rdkafka", stop}
 }
 
+// console begins Apache's own console consumer as a member of the group. It ends
+// when it has printed enough; stop waits for that.
+func console(protocol string) func(*testing.T, *kafkatest.Cluster, *pool, string, string) other {
+	return func(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
+		t.Helper()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			out := c.Java("org.apache.kafka.tools.consumer.ConsoleConsumer", "--topic", topic, "--group", group, "--from-beginning",
+				"--max-messages", "8000", "--command-property", "group.protocol="+protocol)
+			for line := range strings.Lines(out) {
+				p.take([]byte(strings.TrimSuffix(line, "\n")))
+			}
+		}()
+		stop := func() { <-done }
+		t.Cleanup(stop)
+		return other{"console-consumer", stop}
+	}
+}
+
 // members waits until a group has n members and none of them waits for partitions.
 func members(t *testing.T, c *kafkatest.Cluster, group string, n int) (kind, assignor string) {
 	t.Helper()
@@ -177,8 +196,6 @@ func members(t *testing.T, c *kafkatest.Cluster, group string, n int) (kind, ass
 	}
 }
 
-var _ = kmsg.ListGroups
-
 // TestAGroupBesideOthers joins groups of other clients as they are, takes its
 // share while they go on and gives it back; nothing is lost, and no group becomes
 // another kind of group.
@@ -190,7 +207,7 @@ func TestAGroupBesideOthers(t *testing.T) {
 			return consumer(t, c, p, group, topic, opts...)
 		}
 	}
-	for name, tc := range map[string]struct {
+	cases := map[string]struct {
 		begin          func(*testing.T, *kafkatest.Cluster, *pool, string, string) other
 		kind, assignor string
 		args           []string
@@ -198,11 +215,18 @@ func TestAGroupBesideOthers(t *testing.T) {
 		"range":              {kgos(kgo.Balancers(kgo.RangeBalancer())), "classic", "range", nil},
 		"roundrobin":         {kgos(kgo.Balancers(kgo.RoundRobinBalancer())), "classic", "roundrobin", nil},
 		"cooperative-sticky": {kgos(kgo.Balancers(kgo.CooperativeStickyBalancer())), "classic", "cooperative-sticky", nil},
+		"console":            {console("classic"), "classic", "range", nil},
+		"console, KIP-848":   {console("consumer"), "consumer", "uniform", nil},
 		"kcat":               {kcatMember, "classic", "range", nil},
 		"uniform":            {kgos(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), "consumer", "uniform", nil},
 		"uniform, classic":   {kgos(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), "consumer", "uniform", []string{"--group-protocol", "classic"}},
 		"by the brokers":     {kgos(kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer()), "consumer", "range", nil},
-	} {
+	}
+	if os.Getenv("KCM_SOAK") != "1" { // Java takes its time
+		delete(cases, "console")
+		delete(cases, "console, KIP-848")
+	}
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rig := rig.With(t)
@@ -227,7 +251,7 @@ func TestAGroupBesideOthers(t *testing.T) {
 				t.Errorf("the group has become %s with %s", kind, assignor)
 			}
 			first.stop()
-			k.until(30*time.Second, "everything", func() bool {
+			k.until(60*time.Second, "everything", func() bool {
 				mine.mu.Lock()
 				defer mine.mu.Unlock()
 				parts := map[string]bool{}
@@ -305,4 +329,44 @@ func TestMembersComeAndGo(t *testing.T) {
 	}
 }
 
-var _ = slices.Sort[[]int]
+// TestGroupsOfOtherKinds are refused, and left as they are.
+func TestGroupsOfOtherKinds(t *testing.T) {
+	rig := kafkatest.Real(t, kafkatest.Options{})
+	c := rig.Cluster("east")
+	topic := rig.Name("orders")
+	c.CreateTopic(topic, 1, nil)
+	put(c, topic, 0, "one")
+	for name, tc := range map[string]struct {
+		opts func(group string) []kgo.Opt
+		text string
+	}{
+		"share":   {func(g string) []kgo.Opt { return []kgo.Opt{kgo.ShareGroup(g)} }, "is a share group"},
+		"connect": {func(g string) []kgo.Opt { return []kgo.Opt{kgo.ConsumerGroup(g), kgo.GroupProtocol("connect")} }, "is no consumers' group but of type connect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			group := rig.With(t).Name(name)
+			cl, err := kgo.NewClient(append(tc.opts(group), kgo.SeedBrokers(strings.Split(c.Bootstrap(), ",")...), kgo.ConsumeTopics(topic))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cl.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			for id := ""; id == "" && ctx.Err() == nil; {
+				short, stop := context.WithTimeout(ctx, 500*time.Millisecond)
+				cl.PollFetches(short)
+				stop()
+				if name == "connect" {
+					id, _ = cl.GroupMetadata()
+				} else if g, err := c.Admin().DescribeShareGroups(ctx, group); err == nil && len(g[group].Members) > 0 {
+					id = "there"
+				}
+			}
+			r := run(t, []string{"consume", "-b", c.Bootstrap(), topic, "-g", group, "-e"})
+			r.exits(t, 6)
+			r.says(t, 1, "kcm: default: group "+group+" "+tc.text)
+			equal(t, "stdout", r.stdout, nil)
+		})
+	}
+}

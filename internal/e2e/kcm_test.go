@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,11 +41,15 @@ type kcm struct {
 // result is how a run ended.
 type result struct {
 	usage
-	code   int
-	stdout []string
-	stderr []string
-	took   time.Duration
+	code    int
+	stdout  []string
+	stderr  []string // without the summary
+	summary string   // what was read from where; empty if that was not told
+	took    time.Duration
 }
+
+// summaryLine is what a summary looks like.
+var summaryLine = regexp.MustCompile(`^kcm: [\d,]+ records? \([\d.,]+ k?M?G?B\) in [^ ]+: `)
 
 // option changes a run before it starts.
 type option func(*kcm)
@@ -138,6 +144,9 @@ func (k *kcm) end(d time.Duration) result {
 		k.t.Fatalf("kcm %s: still ran after %v\n%s", strings.Join(k.args, " "), d, strings.Join(k.err.all(), "\n"))
 	}
 	r := result{code: k.cmd.ProcessState.ExitCode(), stdout: k.out.all(), stderr: k.err.all(), took: k.ended.Sub(k.began)}
+	if n := slices.IndexFunc(r.stderr, summaryLine.MatchString); n >= 0 {
+		r.summary, r.stderr = r.stderr[n], slices.Delete(r.stderr, n, n+1)
+	}
 	if text, err := os.ReadFile(k.usage); err == nil {
 		if err := json.Unmarshal(text, &r.usage); err != nil {
 			k.t.Fatal(err)

@@ -170,8 +170,8 @@ func consoleShows(t *testing.T, c *kafkatest.Cluster, topic string, n int, args 
 	return list
 }
 
-// kcat runs kcat as a consumer and returns what it writes.
-func kcat(t *testing.T, c *kafkatest.Cluster, topic string, args ...string) []byte {
+// kcatReads runs kcat as a consumer and returns what it writes.
+func kcatReads(t *testing.T, c *kafkatest.Cluster, topic string, args ...string) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), "kcat", append([]string{"-C", "-b", c.Bootstrap(), "-t", topic, "-q"}, args...)...)
@@ -186,7 +186,7 @@ func kcat(t *testing.T, c *kafkatest.Cluster, topic string, args ...string) []by
 // -1 is null. It shows no type of the time: stamp goes before it.
 func kcatShows(t *testing.T, c *kafkatest.Cluster, topic, stamp string, args ...string) []shown {
 	t.Helper()
-	out := kcat(t, c, topic, append([]string{"-f", `%p,%o,%T,%K,%S,%k%s|%h~R~\n`}, args...)...)
+	out := kcatReads(t, c, topic, append([]string{"-f", `%p,%o,%T,%K,%S,%k%s|%h~R~\n`}, args...)...)
 	var list []shown
 	for len(out) > 0 {
 		var n [5]int64
@@ -374,15 +374,15 @@ func sameText(t *testing.T, c *kafkatest.Cluster, topic string, args, from []str
 		return list
 	}
 	mine := run(t, append(slices.Clone(args), "-f", `%t/%p@%o %d %k=%v~R~`, "-s", "raw"))
-	theirs := kcat(t, c, topic, append([]string{"-f", `%t/%p@%o %T %k=%s~R~`}, from...)...)
+	theirs := kcatReads(t, c, topic, append([]string{"-f", `%t/%p@%o %T %k=%s~R~`}, from...)...)
 	equal(t, "templates", records([]byte(strings.Join(mine.stdout, "\n"))), records(theirs))
 
 	mine = run(t, append(slices.Clone(args), "-f", "raw", "--delimiter", "~R~"))
-	theirs = kcat(t, c, topic, append([]string{"-D", "~R~"}, from...)...)
+	theirs = kcatReads(t, c, topic, append([]string{"-D", "~R~"}, from...)...)
 	equal(t, "raw", records([]byte(strings.Join(mine.stdout, "\n"))), records(theirs))
 
 	mine = run(t, append(slices.Clone(args), "-f", "kcat-json"))
-	sameJSON(t, mine.stdout, strings.Split(strings.TrimSpace(string(kcat(t, c, topic, append([]string{"-J"}, from...)...))), "\n"))
+	sameJSON(t, mine.stdout, strings.Split(strings.TrimSpace(string(kcatReads(t, c, topic, append([]string{"-J"}, from...)...))), "\n"))
 }
 
 // sameJSON compares objects member by member, where kcat's is JSON at all: it

@@ -101,7 +101,7 @@ func (f *Fetcher) sendTail(b *broker, now time.Time) {
 		return
 	}
 	fl := &flight{b: b, role: cluster.Tail, started: now, most: reserved, reserved: reserved}
-	fl.req = b.session.request(parts, f.cfg.PartitionMaxBytes, fl)
+	fl.req = b.session.request(parts, f.limited(f.cfg.PartitionMaxBytes), fl)
 	fl.req.MaxWaitMillis = int32(f.cfg.MaxWait.Milliseconds())
 	b.tail = fl
 	f.launch(fl)

@@ -61,6 +61,7 @@ type Fetcher struct {
 	handing sync.WaitGroup      // calls of Fetched, so that Run can wait for them
 
 	wake     chan struct{}
+	limit    atomic.Int32  // of LimitPartition; 0 is none
 	clock    atomic.Uint64 // counts answers, to take partitions in turn
 	finished chan struct{} // closed when nothing of the Fetcher runs any more
 
@@ -146,6 +147,21 @@ func (f *Fetcher) Remove(p Partition) {
 		old.gate.Lock()   // a call that has begun ends first
 		old.gate.Unlock() //nolint:staticcheck // an empty critical section is the wait
 	}
+}
+
+// LimitPartition bounds what one request asks of one partition, in bytes, besides
+// Config.PartitionMaxBytes. A batch that is larger comes whole all the same, when
+// it is the partition's turn. It does not block.
+func (f *Fetcher) LimitPartition(bytes int64) {
+	f.limit.Store(int32(min(bytes, mostBytes)))
+}
+
+// limited returns most, or the limit of a partition if that is less.
+func (f *Fetcher) limited(most int32) int32 {
+	if limit := f.limit.Load(); limit > 0 {
+		return min(most, limit)
+	}
+	return most
 }
 
 // Pause stops fetching a partition until Resume. What has been asked for

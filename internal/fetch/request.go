@@ -35,7 +35,7 @@ func (f *Fetcher) bulkRequest(parts []*part, fl *flight) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
 	req.SessionEpoch = -1
 	fl.wants = make(map[Partition]*want, len(parts))
-	most := max(f.cfg.PartitionMaxBytes, int32(fl.most/len(parts)))
+	most := f.limited(max(f.cfg.PartitionMaxBytes, int32(fl.most/len(parts))))
 	if parts[0].alone {
 		most = 1 // whole batches come all the same: the first one (KIP-74)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -349,6 +350,19 @@ func (c *Cluster) Kill9(node int32) {
 func (c *Cluster) Restart(node int32) {
 	c.t.Helper()
 	c.check(c.b.restart(node))
+}
+
+// RestartAll is Restart for several brokers at once, which of three that are all
+// down no one can do alone.
+func (c *Cluster) RestartAll(nodes ...int32) {
+	c.t.Helper()
+	errs := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, node := range nodes {
+		all.Go(func() { errs[i] = c.b.restart(node) })
+	}
+	all.Wait()
+	c.check(errors.Join(errs...))
 }
 
 // Pause stops a broker from answering: connections stay open, new ones are

@@ -236,28 +236,35 @@ func (k *kafkaCluster) kill(node int32) error {
 	})
 }
 
+// restart waits without holding the lock: brokers that make up a quorum only
+// together are restarted at the same time.
 func (k *kafkaCluster) restart(node int32) error {
-	return k.at(node, func(b *broker) error {
+	begun := false
+	err := k.at(node, func(b *broker) error {
 		if b.p.running() {
 			return nil
 		}
-		if err := b.start(); err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), startPatience) //nolint:forbidigo // also clean-up, which no test's context covers
-		defer cancel()
-		return k.agree(ctx)
+		begun = true
+		return b.start()
 	})
+	if err != nil || !begun {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience) //nolint:forbidigo // also clean-up, which no test's context covers
+	defer cancel()
+	return k.agree(ctx)
 }
 
 // agree waits until all brokers that answer know each other.
 func (k *kafkaCluster) agree(ctx context.Context) error {
+	k.mu.Lock()
 	var alive []*broker
 	for _, b := range k.brokers {
 		if b.p.running() && !b.paused {
 			alive = append(alive, b)
 		}
 	}
+	k.mu.Unlock()
 	for _, b := range alive {
 		if err := b.ready(ctx, len(alive)); err != nil {
 			return err

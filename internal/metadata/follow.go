@@ -135,6 +135,7 @@ func (f *follower) conclude(ctx context.Context, now time.Time) error {
 	}
 	recovered := f.told != ""
 	f.failures, f.told, f.last = 0, "", nil
+	f.w.opt.Read(nil)
 	if recovered && f.w.opt.Recovered != nil {
 		f.w.opt.Recovered()
 	}
@@ -145,6 +146,7 @@ func (f *follower) conclude(ctx context.Context, now time.Time) error {
 // error if it was one too many; that is told by whom Run returns to.
 func (f *follower) fail(now time.Time, err error) error {
 	f.failures++
+	f.w.opt.Read(err)
 	f.last, f.nextCount = err, now.Add(f.w.opt.Refresh)
 	if n := f.w.opt.MaxFailures; n > 0 && f.failures >= n {
 		if n == 1 {

@@ -22,6 +22,7 @@ type WatchOptions struct {
 	Refresh     time.Duration    // how often everything is looked at even without news; 0: DefaultRefresh
 	MaxFailures int              // consecutive failures after which Run ends with the last one's error; 0: never
 	Failed      func(err error)  // a reading was bad and the last good view stays: called once for each new reason; nil: nobody
+	Read        func(err error)  // a version was read and, without an error, is good; each failure that counts is one; nil: nobody
 	Recovered   func()           // a reading is good again after Failed; nil: nobody
 }
 
@@ -44,6 +45,9 @@ type Watcher struct {
 func NewWatcher(sources []string, opt WatchOptions) *Watcher {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
+	}
+	if opt.Read == nil {
+		opt.Read = func(error) {}
 	}
 	if opt.Refresh <= 0 {
 		opt.Refresh = DefaultRefresh

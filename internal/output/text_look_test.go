@@ -182,3 +182,25 @@ func FuzzTextPretty(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkTextOnATerminal(b *testing.B) {
+	f := format(b, "text", Options{Color: true, Align: true})
+	rec := &record.Record{Offset: 123456789, Timestamp: 1725999704063}
+	key, value := textValue("key-123456"), jsonValue(typical)
+	dst := make([]byte, 0, 1024)
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = f.Append(dst[:0], rec, key, value)
+	}
+}
+
+func BenchmarkTextPretty(b *testing.B) {
+	f := format(b, "text", Options{Color: true, Pretty: true})
+	rec := &record.Record{Offset: 123456789, Timestamp: 1725999704063}
+	key, value := textValue("key-123456"), jsonValue(typical)
+	dst := make([]byte, 0, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = f.Append(dst[:0], rec, key, value)
+	}
+}

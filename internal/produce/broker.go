@@ -18,6 +18,7 @@ type broker struct {
 	lane     chan *request
 	written  chan struct{} // capacity 1: a request has left, see send
 	throttle time.Time     // its quota holds back requests until then
+	slow     int           // how often it has answered after it was taken for silent
 	trouble  trouble
 }
 
@@ -131,8 +132,8 @@ func (w *Writer) send(b *broker, r *request) {
 	w.work.Go(func() {
 		defer close(over)
 		resp, err := w.client.Broker(int(b.id)).Request(r.ctx, r.body)
-		r.cancel()
 		w.landed(r, resp, err)
+		r.cancel()
 	})
 	select {
 	case <-b.written:
@@ -144,6 +145,8 @@ func (w *Writer) send(b *broker, r *request) {
 type writeHook struct{ w *Writer }
 
 // OnBrokerWrite implements kgo.HookBrokerWrite.
+//
+//nolint:revive // the number of arguments is kgo's
 func (h writeHook) OnBrokerWrite(meta kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, _ error) {
 	if key != 0 {
 		return
@@ -220,9 +223,12 @@ func (r *request) leave(w *Writer, now time.Time, err error) {
 	}
 	switch {
 	case err == nil:
+		if b.trouble.told && now.Sub(r.sent) > w.cfg.timing.silent {
+			b.slow++ // it was not dead, and is not told so soon again
+		}
 		b.trouble.clear()
 		w.contact.clear()
-	case w.ctx.Err() == nil && r.ctx.Err() == nil:
+	case w.ctx.Err() == nil && r.ctx.Err() == nil: // not given up by the Writer itself
 		b.trouble.note(now, err)
 		w.client.ForceMetadataRefresh() // it may have another address by now
 	}

@@ -104,7 +104,7 @@ func (l *Loader) Add(t *Topic, r *record.Record) error {
 		}
 	}
 	b.codec = codec
-	b.Builder.Add(r)
+	b.Add(r)
 	if b.Size() > most { // it is alone, and too large unless compression helps
 		return l.finishOne(b)
 	}

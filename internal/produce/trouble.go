@@ -26,16 +26,15 @@ func (t *trouble) note(now time.Time, err error) {
 	}
 }
 
-// clear ends the trouble and reports whether there was any.
-func (t *trouble) clear() bool {
+// clear ends the trouble, if there is any.
+func (t *trouble) clear() {
 	if t.since.IsZero() {
-		return false
+		return
 	}
 	if t.told {
 		t.event(Back, t.place()+": back", "")
 	}
 	t.since, t.told, t.err = time.Time{}, false, nil
-	return true
 }
 
 // place is what the trouble is about.
@@ -118,7 +117,7 @@ func (w *Writer) watchBroker(b *broker, now time.Time, due *deadline) {
 	if b.throttle.After(oldest) {
 		oldest = b.throttle
 	}
-	if at := oldest.Add(w.cfg.timing.silent); now.Before(at) {
+	if at := oldest.Add(w.cfg.timing.silent << min(b.slow, 3)); now.Before(at) {
 		due.by(at)
 		return
 	}
@@ -185,7 +184,7 @@ func (w *Writer) givenUp(topic string, cause error) error {
 		return fault.New(fault.Unreachable, "%s: given up after %s without contact", c.Name(), w.cfg.GiveUp).On(c.Name())
 	}
 	text := strings.TrimPrefix(w.forWriting(cause, topic).Error(), c.Name()+"/"+topic+": ")
-	return fault.New(fault.Failed, "%s/%s: given up after %s: %s", c.Name(), topic, w.cfg.GiveUp, text).On(c.Name())
+	return fault.New(fault.Partial, "%s/%s: given up after %s: %s", c.Name(), topic, w.cfg.GiveUp, text).On(c.Name())
 }
 
 // outOfContact notes that a look-up found nobody.

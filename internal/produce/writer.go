@@ -58,8 +58,8 @@ func (t *timing) fill() {
 		of    *time.Duration
 		usual time.Duration
 	}{
-		{&t.tell, 2500 * time.Millisecond},
-		{&t.silent, 4 * time.Second},
+		{&t.tell, 1500 * time.Millisecond},
+		{&t.silent, 3500 * time.Millisecond},
 		{&t.backoff, 50 * time.Millisecond},
 		{&t.longest, time.Second},
 		{&t.request, 10 * time.Second},
@@ -190,13 +190,14 @@ func (w *Writer) poke() {
 func (w *Writer) step(now time.Time) (next time.Time) {
 	var due deadline
 	w.mu.Lock()
-	done := w.watch(now, &due)
+	var done answers
 	w.rouse(now, &due)
 	w.seekLeaders(now, &due)
 	w.askProducers(now, &due)
 	for _, b := range w.brokers {
 		done = append(done, w.load(b)...)
 	}
+	done = append(done, w.watch(now, &due)...)
 	w.mu.Unlock()
 	done.call()
 	return due.at

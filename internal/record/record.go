@@ -71,6 +71,19 @@ type Record struct {
 	Key           []byte // nil is null; empty and not nil is empty
 	Value         []byte // nil is null; empty and not nil is empty
 	Headers       Headers
+	// Decoded is set for records that come from a file in which they were kept
+	// after decoding; nil otherwise.
+	Decoded *Decoded
+}
+
+// Decoded is what an earlier run made of a record's key and value, where a file
+// has that instead of the stored bytes. The record's Key and Value are then the
+// bytes of what was made: the text or the JSON. They are the stored bytes too if
+// the decoder was one that shows these, which the file does not tell; with a
+// SchemaID they are not.
+type Decoded struct {
+	Key   *Value // nil: the record's key is as it was stored
+	Value *Value // nil: the record's value is as it was stored
 }
 
 // Value is what a decoder made of a record's key or value, ready to be shown.

@@ -42,6 +42,9 @@ func (r *reader) start(ctx context.Context, fresh []*split) (missing []error, er
 	if err != nil {
 		return nil, err
 	}
+	if err := r.findTail(fresh, f); err != nil {
+		return nil, err
+	}
 	var lacks []lacking
 	var begun []*delivery
 	for _, s := range fresh {
@@ -152,7 +155,10 @@ func (r *reader) refuse(s *split) {
 
 // ranges are the two that bind a delivery: the command's with the source's
 // start where the command has none, and the source's own for its stop.
-type ranges struct{ command, source spec.Range }
+type ranges struct {
+	command, source spec.Range
+	early           bool // it starts where the log ended when the run began
+}
 
 func (r *reader) ranges(s *split, w *wanted) ranges {
 	var rg ranges
@@ -171,23 +177,25 @@ func (r *reader) ranges(s *split, w *wanted) ranges {
 		rg.command.Start = spec.Bound{Kind: spec.Start}
 	}
 	rg.command = rg.command.OrElse(spec.Range{Start: r.e.Start})
-	rg.command.Start = r.beginning(s, w, o, rg.command.Start)
+	r.fromNow(&rg, s, w, o)
 	return rg
 }
 
-// beginning is where a delivery begins that is to begin at start, unless it was
-// read before.
-func (r *reader) beginning(s *split, w *wanted, o origin, start spec.Bound) spec.Bound {
-	switch {
+// fromNow puts "end" where it is meant: what has been written since the run began,
+// or since a partition is there, is never left out.
+func (r *reader) fromNow(rg *ranges, s *split, w *wanted, o origin) {
+	end, early := r.group.endOf(s, o)
+	switch start := rg.command.Start; {
 	case start.Kind == spec.Stored && r.knowsOthers(w, s):
-		return spec.Bound{Kind: spec.Start}
+		rg.command.Start = spec.Bound{Kind: spec.Start}
 	case start.Kind != spec.End || start.N != 0:
 	case o == appeared || r.knowsOthers(w, s):
-		return spec.Bound{Kind: spec.Start}
+		rg.command.Start = spec.Bound{Kind: spec.Start}
+	case early:
+		rg.command.Start, rg.early = spec.Bound{Kind: spec.Offset, N: end}, true
 	case (r.lates || r.again || o != initial) && !r.e.Exit:
-		return spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
+		rg.command.Start = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
 	}
-	return start
 }
 
 func (s *split) place(w *wanted) place { return place{w.key(), s.Topic, s.Partition} }
@@ -213,7 +221,7 @@ func (r *reader) begin(s *split, now facts) {
 	if s.quota = r.e.quotas.of(r.leftover(s.wants[0].key(), s.Topic, s.Partition)); s.quota.spent() {
 		until = from // it has given all it may before it left
 	}
-	r.detail(2, "%s: from %d %s", s, from, untilText(until))
+	r.detail(2, "%s: from %d %s", s, from, s.wayText(until))
 	r.e.account(r.name, func(st *ClusterStats) { st.Splits++ })
 	r.mu.Lock()
 	if from < until {
@@ -229,6 +237,11 @@ func (r *reader) begin(s *split, now facts) {
 		return
 	}
 	f := r.feed(r.ctx, s.committed, s.id)
+	if s.past != nil {
+		f.reserve(s)
+		r.e.pasts.admit(s)
+		return
+	}
 	if waits {
 		f.reserve(s)
 		r.waiting = append(r.waiting, s)
@@ -262,6 +275,50 @@ func (r *reader) leftover(want, topic string, partition int32) leftover {
 // delivery resolves what one stream wants of a split; ahead says that its start
 // lies beyond the end of the log.
 func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool) {
+	sf := r.facts(s, f)
+	s.backlog, s.logStart, s.logEnd = sf.End, sf.Start, f.offsets[s.at()][pointEnd].Offset
+	rg := r.ranges(s, w)
+	b := rg.command.Resolve(sf)
+	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
+	d = &delivery{
+		want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, window: window(rg), ends: -1,
+		origin: r.originOf(w, s.place(w)), stop: rg.source.Stop,
+	}
+	d.endAt(b, stop)
+	if r.e.Exit {
+		d.until = min(d.until, sf.End)
+	}
+	d.wish = d.until
+	if d.how = startText(rg.command.Start, r.e.Started); rg.early {
+		d.how = "its end when this run began"
+	}
+	if back, err := r.comeback(s, w); back != nil || err != nil {
+		switch {
+		case r.group != nil && back != nil:
+			r.atCommit(s, d, *back, sf.End)
+		default:
+			r.comeBack(s, d, back, err)
+			if err == nil && *back >= 0 {
+				r.recall(s, d, true, rg)
+			}
+		}
+		return d, false
+	}
+	if s.tailed {
+		d.from, d.how = min(s.tailFrom, d.until), "its last records"
+		return d, false
+	}
+	if r.recall(s, d, false, rg) {
+		return d, false
+	}
+	for _, n := range b.Notes {
+		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: r.depthOf(n)})
+	}
+	return d, b.Waits && d.from < d.until
+}
+
+// facts are what is known of one split, for resolving bounds.
+func (r *reader) facts(s *split, f facts) spec.Facts {
 	offsets := f.offsets[s.at()]
 	sf := spec.Facts{
 		Start: offsets[pointStart].Offset, End: offsets[pointEnd].Offset,
@@ -279,32 +336,7 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	if s.committed {
 		sf.End = offsets[pointStable].Offset
 	}
-	s.backlog, s.logStart = sf.End, sf.Start
-	rg := r.ranges(s, w)
-	b := rg.command.Resolve(sf)
-	stop := spec.Range{Start: spec.Bound{Kind: spec.Start}, Stop: rg.source.Stop}.Resolve(sf)
-	d = &delivery{
-		want: w.key(), stream: w.Stream.NameFor(s.Topic), split: s, from: b.From, window: window(rg), ends: -1,
-		origin: r.originOf(w, s.place(w)), stop: rg.source.Stop,
-	}
-	d.endAt(b, stop)
-	if r.e.Exit {
-		d.until = min(d.until, sf.End)
-	}
-	d.wish = d.until
-	d.how = startText(rg.command.Start, r.e.Started)
-	if back, err := r.comeback(s, w); back != nil || err != nil {
-		if r.group != nil && back != nil {
-			r.atCommit(s, d, *back, sf.End)
-		} else {
-			r.comeBack(s, d, back, err)
-		}
-		return d, false
-	}
-	for _, n := range b.Notes {
-		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: r.depthOf(n)})
-	}
-	return d, b.Waits && d.from < d.until
+	return sf
 }
 
 // comeBack begins a delivery where it was left, sf being the facts of now.

@@ -17,17 +17,22 @@ type Chunk struct {
 	Streams []string // under which records are delivered
 
 	batches  []batch.Raw
-	first    int64 // position before the chunk
-	next     int64 // position behind the chunk
+	past     *PastBlock // in the place of batches; may be nil
+	first    int64      // position before the chunk
+	next     int64      // position behind the chunk
 	split    *split
 	spans    []span // by Streams
 	rewinds  bool   // next may lie before what has been written: the log was truncated
+	follows  bool   // behind it comes what follows on the past
 	err      error  // ends the split once everything before it is written
 	full     bool   // with it the split has given all it may; of the writer
 	maxBatch int64
 	decoder  *batch.Decoder // of the goroutine that prepares it
 	ended    func() bool    // nobody waits for it any more; of the same
 	release  func()
+	cuts     bool           // the block is to have Cuts
+	copied   []byte         // what batches lie in, of a merger
+	heads    []batch.Header // of the batches, when these have been let go
 }
 
 // First is the position before the chunk: no wanted record lies below it.
@@ -68,9 +73,8 @@ func (c *Chunk) Stored() (n int) {
 // one of the chunk's.
 func (c *Chunk) epochBefore(next int64) int32 {
 	epoch := int32(-1)
-	for _, raw := range c.batches {
-		h, err := raw.Head()
-		if err != nil || h.BaseOffset >= next {
+	for _, h := range c.headers() {
+		if h.BaseOffset >= next {
 			break
 		}
 		epoch = h.LeaderEpoch
@@ -78,10 +82,31 @@ func (c *Chunk) epochBefore(next int64) int32 {
 	return epoch
 }
 
+// headers are those of the batches, up to one that is damaged.
+func (c *Chunk) headers() (list []batch.Header) {
+	if c.batches == nil {
+		return c.heads
+	}
+	for _, raw := range c.batches {
+		h, err := raw.Head()
+		if err != nil {
+			break
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// Cuts reports whether the block must have Cuts.
+func (c *Chunk) Cuts() bool { return c.cuts }
+
 // size is how many bytes were fetched for the chunk.
 func (c *Chunk) size() (n int) {
 	for _, raw := range c.batches {
 		n += len(raw)
+	}
+	if c.past != nil {
+		n += c.past.Size
 	}
 	return n
 }
@@ -91,6 +116,9 @@ func (c *Chunk) size() (n int) {
 // names the first offset that could not be read. It must be called from within
 // Prepare.
 func (c *Chunk) Records(yield func(r *record.Record, stream int) bool) error {
+	if c.past != nil {
+		return c.recall(yield)
+	}
 	for _, raw := range c.batches {
 		if more, err := c.RecordsIn(raw, yield); err != nil || !more {
 			return err

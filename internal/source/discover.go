@@ -67,6 +67,7 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 		r.giveUp(l.missing)
 		l.missing = nil
 	}
+	r.attend(l)
 	changed := r.settle(ctx)
 	r.lives()
 	changed = r.adopt(ctx) || changed
@@ -82,6 +83,7 @@ func (r *reader) turn(ctx context.Context, l *looks) (over bool, err error) {
 	}
 	r.lookAgain(ctx, l, changed)
 	r.admit(ctx)
+	r.goOver()
 	return false, nil
 }
 
@@ -229,6 +231,9 @@ func (r *reader) discover(ctx context.Context) (missing []error, err error) {
 		return []error{err}, ctx.Err()
 	}
 	r.subscribe(found)
+	if err := r.noteEnds(ctx, found); err != nil {
+		return nil, err
+	}
 	var fresh []*split
 	for _, f := range found {
 		splits, lacks := r.splits(ctx, f)
@@ -299,19 +304,9 @@ func (r *reader) match(topics []cluster.Topic) []match {
 // read for, and at the run's start lets the others do so too. While two names for
 // one cluster would give records twice, the one that came later waits.
 func (r *reader) identify(ctx context.Context, found []match) error {
-	topics := map[string]bool{}
-	for _, m := range found {
-		if m.topic.Err == nil {
-			topics[m.topic.Name] = true
-		}
-	}
+	topics := r.admitted(found)
 	for _, l := range r.leaves {
 		topics[l.topic] = true
-	}
-	if err := r.admitted(found); err != nil {
-		r.e.stop(err)
-		<-ctx.Done()
-		return err
 	}
 	passing, err := r.e.ids.enter(r, topics)
 	if err != nil && r.e.ids.holds(r, r.held()) {

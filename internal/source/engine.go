@@ -28,6 +28,8 @@ type engine struct {
 	ids     identities
 	kept    positions
 	quotas  quotas
+	tail    *tail // nil: it does not begin at the last records
+	pasts   pasts
 	groups  *groups         // nil without a group
 	entered *gathering      // readers that have said who their cluster is
 	begun   *gathering      // readers that know where to begin
@@ -73,6 +75,9 @@ func Run(ctx context.Context, o Options) (Stats, error) {
 		}
 	})
 	e.reading.Go(func() { e.follow(ctx) })
+	if e.Past != nil {
+		e.reading.Go(func() { e.remember(ctx) })
+	}
 	for range e.Workers {
 		workers.Go(func() { e.pipe.prepare(ctx) })
 	}
@@ -121,7 +126,7 @@ func (e *engine) write(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	if failed := e.pipe.finish(); failed != nil && (err == nil || endedWell(err)) {
+	if failed := e.pipe.finish(ctx); failed != nil && (err == nil || endedWell(err)) {
 		return failed
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
@@ -146,9 +151,11 @@ func newEngine(o Options) *engine {
 		gs = &groups{}
 		o.Keeper = gs
 	}
-	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, groups: gs, readers: map[string]*reader{}}
+	e := &engine{Options: o, budget: fetch.NewBudget(o.Memory), kept: positions{retain: o.Retain}, quotas: quotas{each: o.PerSplit}, pasts: pasts{news: make(chan struct{}, 1)}, groups: gs, readers: map[string]*reader{}}
 	e.stats.Clusters = map[string]ClusterStats{}
 	e.pipe = newPipeline(o, e.written)
+	e.tail = newTail(o)
+	e.pipe.merge.begin(e.tail, o)
 	names, wants := byCluster(o.Wants)
 	var readers []*reader
 	for _, name := range names {
@@ -156,6 +163,9 @@ func newEngine(o Options) *engine {
 		e.readers[name] = r
 		e.stats.Clusters[name] = ClusterStats{}
 		readers = append(readers, r)
+		e.pipe.merge.await(r, true)
+		e.tail.expect(r)
+		e.pipe.merge.expect(r)
 	}
 	e.active, e.first, e.planned = len(readers), len(readers), len(o.Wants)
 	e.entered, e.begun = newGathering(readers), newGathering(readers)
@@ -188,10 +198,11 @@ func (e *engine) end(err error) (Stats, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.stats.Late, e.stats.Back = e.pipe.merge.counts()
 	switch {
-	case errors.Is(err, errLimit):
+	case errors.Is(err, errLimit) && !e.pipe.short:
 		return e.stats, nil
-	case errors.Is(err, errFinished), errors.Is(err, errIdle):
+	case errors.Is(err, errFinished), errors.Is(err, errIdle), errors.Is(err, errLimit):
 		return e.stats, outcome(e.stats.Clusters)
 	default:
 		return e.stats, err

@@ -89,6 +89,7 @@ func (f *feed) reserve(s *split) {
 // add reads a split from a position on.
 func (f *feed) add(s *split, at fetch.Position) {
 	f.reserve(s)
+	f.r.e.pipe.merge.open(s)
 	f.Add(s.id, at, s.fetchUntil())
 }
 
@@ -139,7 +140,7 @@ func (f *feed) Fetched(d fetch.Data) {
 	}
 	s.fetched(d.TopicID)
 	s.cutOff(&d)
-	for _, c := range s.chunks(d, f.r.e.MaxBatch) {
+	for _, c := range f.r.e.pipe.cut(s, d) {
 		if f.r.e.pipe.put(f.ctx, c) != nil {
 			d.Release()
 			return

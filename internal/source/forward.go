@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -13,6 +14,7 @@ type forwarding struct {
 	news chan struct{} // capacity 1: something has
 
 	share int64 // bytes that one split may have on their way before it is paused
+	short bool  // something has not arrived
 
 	mu    sync.Mutex
 	heard []answer
@@ -56,6 +58,7 @@ func (p *pipeline) hand(jobs []*job) {
 		s := j.chunk.split
 		s.sending.jobs = append(s.sending.jobs, j)
 		s.sending.bytes += int64(j.chunk.size())
+		s.underway.Add(1)
 		p.out++
 		if j.block.bytes() == 0 || s.sending.failed {
 			j.sent = true
@@ -113,12 +116,13 @@ func (p *pipeline) release(s *split) {
 		j := s.sending.jobs[0]
 		s.sending.jobs = s.sending.jobs[1:]
 		s.sending.bytes -= int64(j.chunk.size())
+		s.underway.Add(-1)
 		p.out--
 		if s.sending.failed {
 			j.block, j.err = Block{Next: -1, Free: j.block.Free}, nil
 		}
 		if j.err != nil {
-			s.sending.failed, s.stopped = true, true
+			s.sending.failed, s.stopped, p.short = true, true, true
 		}
 		p.idle.saw([]*job{j})
 		p.through(j)
@@ -131,6 +135,9 @@ func (p *pipeline) release(s *split) {
 // hold stops fetching a split, or goes on with it.
 func (s *split) hold(on bool) {
 	s.sending.paused = on
+	if s.past != nil {
+		s.past.hold(on)
+	}
 	s.mu.Lock()
 	f := s.feed
 	s.mu.Unlock()
@@ -143,15 +150,19 @@ func (s *split) hold(on bool) {
 	}
 }
 
-// settleAll waits for what is on its way, for a while.
-func (p *pipeline) settleAll() {
+// settleAll waits for what is on its way: as long as it takes, but for a while
+// only once ctx has ended.
+func (p *pipeline) settleAll(ctx context.Context) {
 	if p.to == nil {
 		return
 	}
-	over := time.After(forwardGrace)
+	var over <-chan time.Time
+	ended := ctx.Done()
 	for p.settle(); p.out > 0; p.settle() {
 		select {
 		case <-p.news:
+		case <-ended:
+			ended, over = nil, time.After(forwardGrace)
 		case <-over:
 			return
 		}

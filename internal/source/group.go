@@ -31,11 +31,14 @@ type grouping struct {
 	failure error                                      // why there is and will be no membership
 	failed  error                                      // why the last commit failed, of a reader that has left early
 	told    string                                     // what is the matter, as it has been told
+	shared  bool                                       // it had members when it was joined
 	gave    bool                                       // partitions have been given once
 	idle    bool                                       // it has been told that others have all of them
 	slow    bool                                       // it has been told that joining takes its time
 	found   map[record.Split]bool                      // what there is to be given
 	parts   map[string]int                             // of topics
+	ends    map[cluster.TopicPartition][2]int64        // of the reader's goroutine: high watermark and stable end when the run began; nil until they are known
+	begun   bool                                       // of the reader's goroutine: reading has begun
 	asked   time.Time                                  // of the reader's goroutine: when the group was last asked whether it has settled
 }
 
@@ -65,7 +68,7 @@ func (g *grouping) rejoin() {
 	g.m = n
 	g.mu.Unlock()
 	g.r.running.Go(func() {
-		_ = old.leave() // what it has not committed is read again
+		_ = old.leave(false) // what it has not committed is read again
 		n.subscribe(topics)
 	})
 }
@@ -102,13 +105,13 @@ func (g *grouping) enter(s *split) bool {
 // assigned implements memberHandler.
 func (g *grouping) assigned(parts []cluster.TopicPartition) {
 	g.mu.Lock()
-	first := !g.gave
+	alone := !g.gave && !g.shared
 	g.gave = g.gave || len(parts) > 0
 	g.changed, g.idle = true, g.idle && len(parts) == 0
 	g.mu.Unlock()
 	if len(parts) > 0 {
 		depth := 1
-		if !first {
+		if !alone {
 			depth = 0
 		}
 		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s gives this run %s", g.r.name, g.r.e.Group, g.partsText(parts)), Depth: depth})
@@ -228,6 +231,9 @@ func (g *grouping) least(p cluster.TopicPartition) (at committed, some bool) {
 // joins implements memberHandler.
 func (g *grouping) joins(info cluster.GroupInfo) {
 	where, group := g.r.name, g.r.e.Group
+	g.mu.Lock()
+	g.shared = len(info.Members) > 0
+	g.mu.Unlock()
 	switch n := len(info.Members); {
 	case n > 0:
 		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s has %s: %s", where, group, membersAre(n), membersText(info.Members))})
@@ -373,7 +379,7 @@ func (g *grouping) leave() error {
 	if failed != nil {
 		return failed // which has been told
 	}
-	err := m.leave()
+	err := m.leave(g.r.dead())
 	if err != nil {
 		g.r.event(Event{Kind: Failed, Text: "the last commit failed: " + err.Error(), Hint: fault.HintOf(err)})
 	}

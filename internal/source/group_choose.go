@@ -1,6 +1,8 @@
 package source
 
 import (
+	"fmt"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
@@ -17,12 +19,6 @@ const (
 	GroupServer  GroupProtocol = "consumer" // by the brokers (KIP-848)
 )
 
-// joining is a way to join a group.
-type joining struct {
-	opts   []kgo.Opt
-	server bool // the brokers assign
-}
-
 // balancers are the assignors that this client has, by the names that members
 // know them by.
 func balancers() map[string]kgo.GroupBalancer {
@@ -34,32 +30,43 @@ func balancers() map[string]kgo.GroupBalancer {
 
 // choose says how to join a group without changing what it is. refused is why the
 // last way did not do; nil at first.
-func (m *member) choose(info cluster.GroupInfo, refused error) (joining, error) {
+func (m *member) choose(info cluster.GroupInfo, refused error) ([]kgo.Opt, error) {
+	if err := m.refuse(info); err != nil {
+		return nil, err
+	}
 	where := m.cluster.Name()
-	no := func(format string, args ...any) (joining, error) {
-		return joining{}, fault.New(fault.Refused, "%s: group %s "+format, append([]any{where, m.group}, args...)...).On(where)
-	}
-	switch {
-	case info.Kind == cluster.ShareGroup, info.Kind == cluster.StreamsGroup:
-		return no("is a %s group, which keeps its positions itself", info.Kind)
-	case info.Kind == cluster.ClassicGroup && info.Protocol != "" && info.Protocol != "consumer":
-		return no("is no consumers' group but of type %s", info.Protocol)
-	case info.Kind == cluster.ClassicGroup && len(info.Members) > 0 && info.Assignor == "stream":
-		return no("is that of a Kafka Streams application")
-	}
 	server := m.protocol == GroupServer || m.protocol == GroupAsIs && info.Kind == cluster.ConsumerGroup && info.ReliableCommits
 	if server && !info.AssignedByBrokers {
-		return joining{}, fault.New(fault.Failed, "%s: the brokers do not have the protocol of --group-protocol consumer", where).
+		return nil, fault.New(fault.Failed, "%s: the brokers do not have the protocol of --group-protocol consumer", where).
 			On(where).WithHint("Kafka 4.0 and later do; --group-protocol classic")
 	}
 	if server {
-		return joining{opts: []kgo.Opt{kgo.Balancers(serverAssignor(info)), kgo.ServerSideBalancer()}, server: true}, nil
+		return []kgo.Opt{kgo.Balancers(serverAssignor(info)), kgo.ServerSideBalancer()}, nil
 	}
 	if refused != nil && len(info.Members) == 0 && info.Kind != cluster.ConsumerGroup {
 		refused = nil // whoever was in the way has left
 	}
 	list, err := m.classic(info, refused)
-	return joining{opts: []kgo.Opt{kgo.Balancers(list...)}}, err
+	return []kgo.Opt{kgo.Balancers(list...)}, err
+}
+
+// refuse refuses groups that are no consumers' groups.
+func (m *member) refuse(info cluster.GroupInfo) error {
+	what := ""
+	switch {
+	case info.Kind == cluster.ShareGroup, info.Kind == cluster.StreamsGroup:
+		what = fmt.Sprintf("is a %s group, which keeps its positions itself", info.Kind)
+	case info.Kind != cluster.ClassicGroup:
+	case info.Protocol != "" && info.Protocol != "consumer":
+		what = "is no consumers' group but of type " + info.Protocol
+	case len(info.Members) > 0 && info.Assignor == "stream":
+		what = "is that of a Kafka Streams application"
+	}
+	if what == "" {
+		return nil
+	}
+	where := m.cluster.Name()
+	return fault.New(fault.Refused, "%s: group %s %s", where, m.group, what).On(where)
 }
 
 // serverAssignor votes for what the brokers use already.

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fault"
 )
 
 // keep notes up to where partitions have been written out. What is not this
@@ -18,19 +19,26 @@ func (m *member) keep(list map[cluster.TopicPartition]committed) {
 	m.mu.Lock()
 	for p, at := range list {
 		_, mine := m.owned[p]
+		done, some := m.done[p]
 		switch {
 		case !mine:
-		case m.done[p] == at:
+		case some && done.same(at):
 			delete(m.pending, p)
 		default:
 			m.pending[p] = at
 		}
 	}
-	some := len(m.pending) > 0
+	news := len(m.pending) > 0
 	m.mu.Unlock()
-	if some {
+	if news {
 		signal(m.news)
 	}
+}
+
+// same reports whether the group has nothing to gain from one in place of the
+// other.
+func (c committed) same(o committed) bool {
+	return c.offset == o.offset && (c.topicID == o.topicID || c.topicID == [16]byte{})
 }
 
 // found notes what the group has committed already.
@@ -39,13 +47,14 @@ func (m *member) found(p cluster.TopicPartition, at committed) {
 	defer m.mu.Unlock()
 	if m.owned[p] {
 		m.done[p] = at
+		delete(m.pending, p)
 	}
 }
 
 // commitLoop commits what there is to commit, at most once a second. What the
 // group refuses at the moment is tried again.
 func (m *member) commitLoop() {
-	failing := false
+	var failing failing
 	for {
 		select {
 		case <-m.news:
@@ -56,19 +65,13 @@ func (m *member) commitLoop() {
 			ctx, cancel := context.WithTimeout(m.ctx, commitLimit)
 			err := m.commit(ctx, cl, nil)
 			cancel()
-			switch {
-			case m.ctx.Err() != nil:
+			if m.ctx.Err() != nil {
 				return
-			case err == nil && failing:
-				failing = false
-				m.h.trouble(nil, false)
-			case err != nil && !passing(err):
-				failing = true
-				m.h.trouble(m.cluster.ExplainGroup(err, m.group), false)
 			}
 			if err != nil {
 				signal(m.news)
 			}
+			failing.heed(m, err)
 		}
 		select {
 		case <-time.After(commitPause):
@@ -78,11 +81,50 @@ func (m *member) commitLoop() {
 	}
 }
 
+// failing is since when commits fail, and whether that has been told.
+type failing struct {
+	since time.Time
+	told  bool
+}
+
+// heed tells that commits fail, if that is more than what a group that is being
+// rearranged does for a moment, and that they do not any more.
+func (f *failing) heed(m *member, err error) {
+	switch {
+	case err == nil && f.told:
+		m.h.trouble(nil, false)
+		fallthrough
+	case err == nil:
+		*f = failing{}
+		return
+	case f.since.IsZero():
+		f.since = time.Now()
+	}
+	if errors.Is(err, kerr.GroupAuthorizationFailed) { // the next sign of life is refused too, and ends the membership
+		return
+	}
+	if !passing(err) || time.Since(f.since) > commitPatience {
+		f.told = true
+		m.h.trouble(m.explainCommit(err), false)
+	}
+}
+
+// commitPatience is for how long commits may fail in passing without a word.
+const commitPatience = 10 * time.Second
+
+// explainCommit is ExplainGroup for commits.
+func (m *member) explainCommit(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.New(fault.Unreachable, "%s: group %s: no commit has been accepted for %s", m.cluster.Name(), m.group, commitPatience).On(m.cluster.Name())
+	}
+	return m.cluster.ExplainGroup(err, m.group)
+}
+
 // passing reports whether a commit failed because the group is being rearranged:
 // what it was of is either kept, and committed then, or another's.
 func passing(err error) bool {
 	for _, code := range []error{
-		kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch,
+		errDoubtful, kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch,
 		context.DeadlineExceeded, // members of a group that agrees wait with their commits
 	} {
 		if errors.Is(err, code) {
@@ -114,8 +156,9 @@ func (m *member) commit(ctx context.Context, cl *kgo.Client, of []cluster.TopicP
 		offsets[p.Topic][p.Partition] = kgo.EpochOffset{Epoch: at.epoch, Offset: at.offset}
 	}
 	var sent *kmsg.OffsetCommitRequest
+	var doubtful bool
 	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
-		m.amend(req, batch)
+		doubtful = m.amend(req, batch)
 		sent = req
 		return nil
 	})
@@ -127,8 +170,15 @@ func (m *member) commit(ctx context.Context, cl *kgo.Client, of []cluster.TopicP
 	if err != nil {
 		return err
 	}
-	return m.acknowledge(sent, answer, batch)
+	if err := m.acknowledge(sent, answer, batch); err != nil || !doubtful {
+		return err
+	}
+	cl.ForceMetadataRefresh()
+	return errDoubtful
 }
+
+// errDoubtful says that a name may be another topic's by now.
+var errDoubtful = errors.New("its topic may have been made again")
 
 // batch returns what is pending of some partitions, or of all.
 func (m *member) batch(of []cluster.TopicPartition) map[cluster.TopicPartition]committed {
@@ -151,8 +201,10 @@ func (m *member) batch(of []cluster.TopicPartition) map[cluster.TopicPartition]c
 
 // amend makes a request one for exactly what is this member's now, under the ids
 // of the topics that were read. A client that waited for its group to agree may
-// send it late; and a name may be another topic's by now.
-func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPartition]committed) {
+// send it late; and a name may be another topic's by now. It reports whether
+// something was left out because of that, which only a broker that is told ids can
+// decide.
+func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPartition]committed) (doubtful bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	metadata := ""
@@ -162,8 +214,12 @@ func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPar
 		for _, p := range t.Partitions {
 			at := cluster.TopicPartition{Topic: t.Topic, Partition: p.Partition}
 			read := batch[at].topicID
-			if _, mine := m.owned[at]; !mine || read != [16]byte{} && t.TopicID != [16]byte{} && read != t.TopicID {
+			if _, mine := m.owned[at]; !mine {
 				delete(m.pending, at)
+				continue
+			}
+			if !m.byID && read != [16]byte{} && t.TopicID != [16]byte{} && read != t.TopicID {
+				doubtful = true
 				continue
 			}
 			if read != [16]byte{} {
@@ -177,6 +233,7 @@ func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPar
 		}
 	}
 	req.Topics = topics
+	return doubtful
 }
 
 // acknowledge notes what has been committed.
@@ -217,9 +274,10 @@ func (m *member) acknowledge(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCom
 }
 
 // leave commits what is pending and leaves the group, so that its partitions are
-// others' at once. It waits a few seconds at most. The error is why something was
-// not committed. More calls do nothing.
-func (m *member) leave() error {
+// others' at once. It waits a few seconds at most, less for a cluster that is
+// known not to answer. The error is why something was not committed; more calls
+// return the same.
+func (m *member) leave(dead bool) error {
 	m.leaving.Do(func() {
 		m.mu.Lock()
 		cl, failed := m.client, m.left
@@ -230,7 +288,11 @@ func (m *member) leave() error {
 		case failed: // it is no member
 			go cl.Close()
 		default:
-			m.final = m.cluster.ExplainGroup(m.finalCommit(cl), m.group)
+			limit := commitLimit
+			if dead {
+				limit = commitPause
+			}
+			m.final = m.explainLast(m.finalCommit(cl, limit))
 			m.depart(cl)
 		}
 		m.stop()
@@ -239,13 +301,26 @@ func (m *member) leave() error {
 	return m.final
 }
 
+// explainLast is ExplainGroup for the last commit.
+func (m *member) explainLast(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.New(fault.Unreachable, "%s: group %s: its coordinator does not answer", m.cluster.Name(), m.group).On(m.cluster.Name())
+	}
+	return m.cluster.ExplainGroup(err, m.group)
+}
+
 // finalCommit is the last one. What the group refuses while it is being
 // rearranged is tried again for a while.
-func (m *member) finalCommit(cl *kgo.Client) error {
-	ctx, cancel := context.WithTimeout(m.ctx, commitLimit)
+func (m *member) finalCommit(cl *kgo.Client, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(m.ctx, limit)
 	defer cancel()
-	for {
+	for doubts := 0; ; {
 		err := m.commit(ctx, cl, nil)
+		if errors.Is(err, errDoubtful) {
+			if doubts++; doubts > 3 {
+				return nil // it was another topic
+			}
+		}
 		if err == nil || !passing(err) {
 			return err
 		}

@@ -24,7 +24,6 @@ type member struct {
 	group    string
 	protocol GroupProtocol
 	h        memberHandler
-	refresh  time.Duration   // of the topics' numbers of partitions
 	ctx      context.Context //nolint:containedctx // of the whole membership
 	stop     context.CancelFunc
 	wake     chan struct{} // capacity 1: the subscription has changed
@@ -36,7 +35,7 @@ type member struct {
 	topics  []string                             // to be subscribed to, sorted
 	client  *kgo.Client                          // nil until the group is joined
 	limit   time.Duration                        // that a hand-over may take
-	server  bool                                 // the brokers assign (KIP-848)
+	byID    bool                                 // commits name topics by their ids
 	owned   map[cluster.TopicPartition]bool      // what may be committed; false: it is being handed over, and not read any more
 	pending map[cluster.TopicPartition]committed // to be committed
 	done    map[cluster.TopicPartition]committed // what the group has
@@ -74,11 +73,12 @@ type memberHandler interface {
 }
 
 const (
-	commitPause   = time.Second            // between commits
-	commitLimit   = 5 * time.Second        // for one
-	leaveLimit    = 2 * time.Second        // to leave a group
-	usualHandOver = 60 * time.Second       // Java's rebalance timeout is 5 min, that of kgo and librdkafka 60 s
-	joinPause     = 300 * time.Millisecond // before a group that cannot be joined yet is looked at again
+	troublePatience = 3 * time.Second        // before it is told what often passes
+	commitPause     = time.Second            // between commits
+	commitLimit     = 5 * time.Second        // for one
+	leaveLimit      = 2 * time.Second        // to leave a group
+	usualHandOver   = 60 * time.Second       // Java's rebalance timeout is 5 min, that of kgo and librdkafka 60 s
+	joinPause       = 300 * time.Millisecond // before a group that cannot be joined yet is looked at again
 )
 
 func newMember(ctx context.Context, c *cluster.Cluster, group string, protocol GroupProtocol, h memberHandler) *member {
@@ -186,7 +186,7 @@ func (m *member) join(topics []string, refused error) bool {
 	}
 	m.mu.Unlock()
 	info, err := m.settledInfo()
-	var how joining
+	var how []kgo.Opt
 	if err == nil {
 		how, err = m.choose(info, refused)
 	}
@@ -194,9 +194,9 @@ func (m *member) join(topics []string, refused error) bool {
 		err = m.begin(topics, how, info)
 	}
 	if err != nil {
-		if m.ctx.Err() == nil {
-			kind := fault.KindOf(err)
-			m.fail(err, kind != fault.Unreachable)
+		passing := fault.KindOf(err) == fault.Unreachable
+		if m.ctx.Err() == nil && (!passing || time.Since(m.joiningSince()) > troublePatience) {
+			m.fail(err, !passing)
 		}
 		return false
 	}
@@ -232,9 +232,9 @@ func (m *member) settledInfo() (info cluster.GroupInfo, err error) {
 }
 
 // begin makes the client, which joins by itself.
-func (m *member) begin(topics []string, how joining, info cluster.GroupInfo) error {
+func (m *member) begin(topics []string, how []kgo.Opt, info cluster.GroupInfo) error {
 	own := &membership{m: m}
-	opts := append(how.opts,
+	opts := append(how,
 		kgo.ConsumerGroup(m.group), kgo.ConsumeTopics(topics...), kgo.DisableAutoCommit(),
 		kgo.OnPartitionsAssigned(own.assigned), kgo.OnPartitionsRevoked(own.revoked), kgo.OnPartitionsLost(own.lost),
 		// Positions are this engine's business: without any the client fetches nothing.
@@ -253,7 +253,7 @@ func (m *member) begin(topics []string, how joining, info cluster.GroupInfo) err
 		limit = usualHandOver
 	}
 	m.mu.Lock()
-	m.client, m.limit, m.server = cl, limit, how.server
+	m.client, m.limit, m.byID = cl, limit, info.CommitsByID
 	m.mu.Unlock()
 	m.running.Go(func() { own.drain(cl) })
 	return nil

@@ -25,11 +25,13 @@ func (p *pipeline) dropDisowned(jobs []*job) {
 	}
 }
 
-// settled waits until what is being written of splits has been, and has been
-// taken, and keeps their positions; or until ctx ends.
+// settled waits until what is being written of splits has been, and a Forwarder
+// has answered for it, and keeps their positions; or until ctx ends. For what a
+// pipe's reader has not taken yet it waits a second at most.
 func (p *pipeline) settled(ctx context.Context, list []*split) {
-	for range settleTries {
-		if p.askUnlessOver(ctx) != nil || !p.ledger.waits(list) {
+	for tries := 0; ; tries++ {
+		sent := slices.ContainsFunc(list, func(s *split) bool { return s.underway.Load() > 0 })
+		if p.ask(ctx) != nil || !sent && (tries == settleTries || !p.ledger.waits(list)) {
 			return
 		}
 		select {
@@ -47,8 +49,9 @@ const (
 	settleTries = 50
 )
 
-// askUnlessOver has positions kept, if there is still somebody to do it.
-func (p *pipeline) askUnlessOver(ctx context.Context) error {
+// ask has the writer keep the positions of what has been written, and waits for
+// it as long as ctx allows: the writer may be in a write that does not end.
+func (p *pipeline) ask(ctx context.Context) error {
 	done := make(chan error, 1)
 	select {
 	case p.asked <- done:

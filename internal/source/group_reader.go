@@ -63,6 +63,7 @@ func (r *reader) clear(s *split) {
 			l.ends[at.partition] = s.left(d)
 			d.leave = nil
 		}
+		r.e.Monitor.left(d)
 		delete(r.live, at)
 		r.origins[at] = d.origin
 	}
@@ -123,6 +124,44 @@ func (g *grouping) note(m match, partition int32) {
 			g.r.originOf(w, at)
 		}
 	}
+}
+
+// noteEnds looks up, once, where the logs end when the run begins: partitions are
+// given a while later.
+func (r *reader) noteEnds(ctx context.Context, found []match) error {
+	g := r.group
+	if g == nil || g.ends != nil || r.e.Exit || r.e.Start.Kind != spec.End && !r.e.Offsets.Starts() {
+		return nil
+	}
+	var of []cluster.TopicPartition
+	for _, m := range found {
+		for _, p := range m.topic.Partitions {
+			of = append(of, cluster.TopicPartition{Topic: m.topic.Name, Partition: p.ID})
+		}
+	}
+	offsets, err := r.cluster.Offsets(ctx, of, cluster.End(), cluster.Stable())
+	if err != nil {
+		return err
+	}
+	g.ends = map[cluster.TopicPartition][2]int64{}
+	for at, o := range offsets {
+		if len(o) == 2 && o[0].Err == nil && o[1].Err == nil {
+			g.ends[at] = [2]int64{o[0].Offset, o[1].Offset}
+		}
+	}
+	return nil
+}
+
+// endOf returns where the log ended when the run began, of what was there then.
+func (g *grouping) endOf(s *split, o origin) (end int64, known bool) {
+	if g == nil || g.r.lates || o != initial {
+		return 0, false
+	}
+	ends, known := g.ends[s.at()]
+	if s.committed {
+		return ends[1], known
+	}
+	return ends[0], known
 }
 
 // truncated stops a split whose log has lost records that were read: what has
@@ -344,6 +383,16 @@ func (g *grouping) retire(ctx context.Context) {
 	}
 }
 
+// refused reports whether there is no membership and will be none.
+func (g *grouping) refused() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failure != nil
+}
+
 // leaveEarly ends the membership of a reader that has nothing more to read, while
 // the run goes on: others may have its partitions.
 func (g *grouping) leaveEarly(ctx context.Context) {
@@ -361,6 +410,16 @@ func (g *grouping) leaveEarly(ctx context.Context) {
 	}
 }
 
+// firstShare reports whether deliveries are what this run begins with: it has
+// been told what it was given.
+func (g *grouping) firstShare(come []*delivery) bool {
+	if g == nil || g.begun || g.r.late || len(come) == 0 {
+		return false
+	}
+	g.begun = true
+	return true
+}
+
 // allSplits are the partitions that there are to be given.
 func (g *grouping) allSplits() (list []record.Split) {
 	if g == nil {
@@ -370,4 +429,16 @@ func (g *grouping) allSplits() (list []record.Split) {
 		list = append(list, s)
 	}
 	return list
+}
+
+// joining reports whether the group has yet to say which partitions it gives.
+func (g *grouping) joining() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	m, changed, failed := g.m, g.changed, g.failure != nil
+	g.mu.Unlock()
+	since, _ := m.given()
+	return !failed && (changed || since.IsZero())
 }

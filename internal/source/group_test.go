@@ -7,11 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 	"github.com/kcm-cli/kcm/internal/source"
-	"github.com/kcm-cli/kcm/internal/spec"
 )
 
 // inGroup makes a run one of a member of a group.
@@ -109,9 +106,6 @@ func waitUntil(t *testing.T, what string, cond func() bool) {
 		}
 	}
 }
-
-var _ = spec.Start
-var _ = kgo.ConsumerGroup
 
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 	t.Helper()

@@ -40,6 +40,16 @@ func (i *idle) over() <-chan time.Time {
 	return time.After(time.Until(i.since.Add(i.limit)))
 }
 
+// idled reports whether nothing has come, now that the time is over. While the
+// past is read the clock begins anew: it may be far to go to its first record.
+func (p *pipeline) idled() bool {
+	if p.recalling.Load() {
+		p.idle.begin()
+		return false
+	}
+	return len(p.queue) == 0
+}
+
 // saw looks at what has been written, before the splits have moved on. Records
 // that a filter leaves out count as long as they are of what was there at the
 // start: a run through a long backlog is not idle.
@@ -52,6 +62,13 @@ func (i *idle) saw(jobs []*job) {
 			i.since = time.Now()
 			return
 		}
+	}
+}
+
+// touch notes that something has come.
+func (i *idle) touch() {
+	if i.limit > 0 {
+		i.since = time.Now()
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 // of a run; the zero Monitor is ready.
 type Monitor struct {
 	offsets atomic.Int64 // that positions have moved by
+	merging atomic.Pointer[merger]
 
 	mu     sync.Mutex
 	states map[string]ClusterState
@@ -39,6 +40,9 @@ type Snapshot struct {
 	Flows    []FlowProgress // by cluster, topic and stream
 	Offsets  int64          // that positions have moved by since the run began
 	Endless  bool           // some of what is read has no end
+	// Ordered says that Options.Order is by time. Late and Back are those of Stats.
+	Ordered    bool
+	Late, Back int64
 }
 
 // Progress is how far something is.
@@ -172,16 +176,14 @@ func (m *Monitor) wrote(c *Chunk, b Block) {
 	}
 	m.offsets.Add(max(0, b.Next-c.first))
 	s := &c.split.sight
-	if n := len(c.batches); n > 0 {
-		if h, err := c.batches[n-1].Head(); err == nil && h.MaxTimestamp > 0 {
-			s.last.Store(h.MaxTimestamp)
-		}
+	if heads := c.headers(); len(heads) > 0 && heads[len(heads)-1].MaxTimestamp > 0 {
+		s.last.Store(heads[len(heads)-1].MaxTimestamp)
 	}
 	first := s.flows[0]
 	first.filtered.Add(int64(b.Filtered))
 	first.undecoded.Add(int64(b.Undone))
 	size, records := int64(b.bytes()), int64(b.Written)
-	if len(b.ByStream) == len(s.flows) {
+	if sum(b.ByStream) == b.Written && len(b.ByStream) == len(s.flows) {
 		for i, f := range s.flows[1:] {
 			n := int64(b.ByStream[i+1])
 			part := size * n / max(1, int64(b.Written))
@@ -192,6 +194,13 @@ func (m *Monitor) wrote(c *Chunk, b Block) {
 	}
 	first.records.Add(records)
 	first.bytes.Add(size)
+}
+
+func sum(list []int) (n int) {
+	for _, v := range list {
+		n += v
+	}
+	return n
 }
 
 // Snapshot returns how far the run is, now being the time.
@@ -214,6 +223,10 @@ func (m *Monitor) Snapshot(now time.Time) Snapshot {
 		snap.Endless = snap.Endless || open
 		flows[d.flowKey()].join(p)
 		splits[d.split] = splits[d.split].further(p)
+	}
+	if one := m.merging.Load(); one != nil && one.byTime {
+		snap.Ordered = true
+		snap.Late, snap.Back = one.counts()
 	}
 	snap.Total = unknownProgress()
 	for s, p := range splits {

@@ -22,16 +22,23 @@ func (c *Chunk) RecordsIn(raw batch.Raw, yield func(r *record.Record, stream int
 	return c.walk(b, &rec, yield)
 }
 
-// admitted asks whether the topics that were found may be read.
-func (r *reader) admitted(found []match) error {
-	if r.e.Admit == nil {
-		return nil
-	}
+// admitted returns the topics of those that were found that there are. If they may
+// not be read, that ends the run.
+func (r *reader) admitted(found []match) map[string]bool {
+	names := map[string]bool{}
 	var topics []cluster.Topic
 	for _, m := range found {
 		if m.topic.Err == nil {
+			names[m.topic.Name] = true
 			topics = append(topics, m.topic)
 		}
 	}
-	return r.e.Admit(r.id, r.name, topics)
+	if r.e.Admit == nil {
+		return names
+	}
+	if err := r.e.Admit(r.id, r.name, topics); err != nil {
+		r.e.stop(err)
+		<-r.ctx.Done()
+	}
+	return names
 }

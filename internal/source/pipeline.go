@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/batch"
+	"github.com/kcm-cli/kcm/internal/fetch"
 )
 
 // errLimit ends a run that has written all that it was asked for.
@@ -29,8 +30,11 @@ type pipeline struct {
 
 	room room
 	idle idle
+	// recalling is set while the past is read.
+	recalling atomic.Bool
 	keeping
 	forwarding
+	merge *merger       // nil: what comes first is written first
 	ended atomic.Bool   // nobody waits for the workers any more
 	solo  bool          // one worker only, which prepares in order
 	over  chan struct{} // closed when nothing is written any more
@@ -44,6 +48,14 @@ type job struct {
 	err    error
 	ready  chan struct{}
 	sent   bool // of a Forwarder: nothing more is to come of it
+
+	// Of a merger.
+	came    time.Time
+	isReady bool  // guarded by its mu
+	full    bool  // with it the split has given all it may
+	through int   // deliveries that have been written
+	first   int64 // position behind these
+	raw     int   // bytes that were fetched for it
 }
 
 // pendingBytes is how much the writer gathers before it writes although more
@@ -61,6 +73,7 @@ func newPipeline(o Options, written func(*Chunk, Block, error)) *pipeline {
 	p.keeping = newKeeping(o)
 	p.forwarding = newForwarding(o)
 	p.spare = p.preparer()
+	p.merge = newMerger(o, p)
 	p.room.free.L = &p.room.mu
 	return p
 }
@@ -83,6 +96,10 @@ func (p preparer) prepare(c *Chunk, limit int) (Block, error) {
 
 // put hands c over. It waits while the sink is behind, and gives up when ctx ends.
 func (p *pipeline) put(ctx context.Context, c *Chunk) error {
+	if p.merge != nil {
+		p.merge.put(c)
+		return ctx.Err()
+	}
 	j := &job{chunk: c, ready: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,8 +114,23 @@ func (p *pipeline) put(ctx context.Context, c *Chunk) error {
 	return nil
 }
 
+// cut makes chunks of an answer.
+func (p *pipeline) cut(s *split, d fetch.Data) []*Chunk {
+	if p.merge == nil {
+		return s.chunks(d, chunkBytes)
+	}
+	chunks := s.chunks(d, p.merge.pieceBytes())
+	p.merge.detach(chunks)
+	d.Release()
+	return chunks
+}
+
 // prepare is one worker's loop.
 func (p *pipeline) prepare(ctx context.Context) {
+	if p.merge != nil {
+		p.merge.prepare(ctx)
+		return
+	}
 	w := p.preparer()
 	defer context.AfterFunc(ctx, p.end)()
 	for {
@@ -132,6 +164,9 @@ var errEnded = errors.New("the run has ended")
 // write is the writer's loop. It returns errLimit, errIdle, the sink's error or
 // ctx's.
 func (p *pipeline) write(ctx context.Context) error {
+	if p.merge != nil {
+		return p.merge.write(ctx)
+	}
 	var jobs []*job
 	var bytes, read int
 	for {
@@ -185,7 +220,7 @@ func (p *pipeline) next(ctx context.Context, wait bool) (*job, error) {
 		case <-p.idle.begun:
 			p.idle.begin()
 		case <-p.idle.over():
-			if len(p.queue) == 0 {
+			if p.idled() {
 				return nil, errIdle
 			}
 		case <-ctx.Done():
@@ -279,8 +314,8 @@ func (p *pipeline) through(j *job) {
 
 // finish keeps the positions of everything that has been written. It is called
 // when write has returned.
-func (p *pipeline) finish() error {
-	p.settleAll()
+func (p *pipeline) finish(ctx context.Context) error {
+	p.settleAll(ctx)
 	if p.ledger == nil {
 		return nil
 	}
@@ -300,8 +335,9 @@ func (p *pipeline) finish() error {
 	return p.now()
 }
 
-// lastGrace is how long it may take to find the last record that was taken.
-const lastGrace = time.Second
+// lastGrace is how long it may take to find the last record that was taken, which
+// takes milliseconds unless a filter is very slow.
+const lastGrace = 5 * time.Second
 
 func free(b Block) {
 	if b.Free != nil {

@@ -120,6 +120,7 @@ func (e *engine) begin(ctx context.Context, name string, c *cluster.Cluster, wan
 		e.budget.Grow(memoryPerCluster)
 	}
 	e.mu.Unlock()
+	e.pipe.merge.await(r, true)
 	e.reading.Go(func() { r.run(ctx) })
 	return r
 }

@@ -75,12 +75,12 @@ func (p *pipeline) ahead(w preparer, c *Chunk) (Block, error) {
 }
 
 // together parts the wants of one partition into those that are read together:
-// all of them, unless each has a quota of its own.
+// all of them, unless each has a quota or a past of its own.
 func (r *reader) together(wants []*wanted) (list [][]*wanted) {
 	switch {
 	case len(wants) == 0:
 		return nil
-	case r.e.PerSplit == 0:
+	case r.e.PerSplit == 0 && r.e.Past == nil:
 		return [][]*wanted{wants}
 	}
 	for _, w := range wants {

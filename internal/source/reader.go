@@ -41,6 +41,7 @@ type reader struct {
 	noted    map[string]bool      // places whose trouble has been told while looking again
 	notes    int                  // on bounds that are not quite as asked
 	waiting  []*split             // whose start lies ahead of the log
+	recalls  []*split             // whose past is being read
 	familiar map[place]bool       // topics of which an earlier run has read partitions
 	lates    bool                 // contact came too late for "end" to be the log's end
 	again    bool                 // this is not the first look at the cluster's topics
@@ -99,6 +100,7 @@ func (r *reader) run(ctx context.Context) {
 	defer stop()
 	defer r.e.entered.arrive(r)
 	defer r.e.begun.arrive(r)
+	defer r.unawaited()
 	err := r.contact(ctx)
 	if err == nil {
 		err = r.read(ctx)
@@ -112,7 +114,10 @@ func (r *reader) run(ctx context.Context) {
 	}
 	if err != nil {
 		r.abandon()
+		r.unawaited()
+		r.e.pipe.merge.leave(ctx, r)
 		r.fail(err)
+		r.withoutLog(ctx)
 	}
 	if err != nil && r.e.FailFast {
 		r.e.entered.arrive(r)
@@ -123,7 +128,17 @@ func (r *reader) run(ctx context.Context) {
 	if d, late := r.close(); late {
 		r.e.begin(all, r.name, d.cluster, d.wants)
 	}
+	if err != nil && r.group.refused() && !r.e.FailFast {
+		err = nil // no change of the metadata would help
+	}
 	r.e.retired(err)
+}
+
+// unawaited lets the order and the choice of the last records go on without the
+// reader.
+func (r *reader) unawaited() {
+	r.e.tail.giveUp(r)
+	r.e.pipe.merge.await(r, false)
 }
 
 // release gives up the cluster's name and its connections.
@@ -157,7 +172,9 @@ func (r *reader) contact(ctx context.Context) error {
 		}
 		r.e.entered.arrive(r)
 		r.e.begun.arrive(r)
-		r.missed = !r.e.Bounded
+		if r.missed = !r.e.Bounded; r.missed {
+			r.e.tail.giveUp(r)
+		}
 		if ctx.Err() != nil || r.final(err, since) {
 			return r.givenUp(err)
 		}
@@ -322,10 +339,10 @@ type over struct {
 // finished is called by the writer when deliveries of a split have been written
 // to their ends, or up to where err stopped them; all says that none is left.
 func (r *reader) finished(s *split, list []*delivery, all bool, err error) {
-	if all {
-		s.mu.Lock()
-		f := s.feed
-		s.mu.Unlock()
+	s.mu.Lock()
+	f := s.feed
+	s.mu.Unlock()
+	if all && f != nil {
 		f.forget(s)
 	}
 	if err != nil {

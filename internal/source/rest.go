@@ -53,7 +53,7 @@ func (r *reader) watchEnds(ctx context.Context) {
 func (r *reader) draining() (list []*delivery) {
 	for at, d := range r.live {
 		w := r.want(at.want)
-		if w != nil && r.drains(w) && d.leave == nil && (d.state == reading || d.state == rested) {
+		if w != nil && r.drains(w) && d.leave == nil && !d.split.recalling() && (d.state == reading || d.state == rested) {
 			list = append(list, d)
 		}
 	}

@@ -41,6 +41,15 @@ type Options struct {
 	// PerSplit is how many deliveries each split gives to each stream at most; 0 is
 	// no limit. A split that has given them is finished.
 	PerSplit int64
+	Order    Order // in which deliveries are written
+	// OrderWait is how long a run that follows holds something back for a split
+	// that has nothing.
+	OrderWait time.Duration
+	// Tail begins at the last so many records of all that there are, whatever
+	// Offsets and the starts of Wants say: those that the merge of the last Tail
+	// records of each split has at its end. They come merged by timestamp. 0 is none;
+	// Start must be the end.
+	Tail int64
 	// Timeout ends the run, as if all had been read, when nothing has come for so
 	// long; 0 is never. It counts from the last delivery that was written, from the
 	// last progress below the ends that there were when reading began, or from when
@@ -59,6 +68,7 @@ type Options struct {
 
 	GiveUp time.Duration // how long a cluster may give no contact
 	Keeper Keeper        // of positions beyond the run; nil is none
+	Past   Past          // read before the logs; nil is none
 	// Group is the consumer group to join on every cluster; empty is none. Reading
 	// begins at its commits, and what has been written is committed. It takes the
 	// place of a Keeper.
@@ -74,6 +84,16 @@ type Options struct {
 	Monitor *Monitor    // shows how far the run is; may be nil
 	Event   func(Event) // called from several goroutines at once
 }
+
+// Order is the order in which deliveries are written. That of a split is always
+// kept.
+type Order string
+
+// The orders of --order.
+const (
+	OrderNone      Order = "none"      // as they come
+	OrderTimestamp Order = "timestamp" // merged by timestamp over all splits
+)
 
 // GapPolicy says what to do when the start of the log has passed a position.
 type GapPolicy string
@@ -139,6 +159,7 @@ type Block struct {
 	Size    int          // bytes that are to be written besides Data
 	Data    []byte       // what is to be written; whole deliveries only
 	Written int          // deliveries in Data
+	Cuts    []Cut        // where each of them ends; only if the Chunk asks for it
 	// ByStream is how many of these each of the Chunk's Streams has; nil where there
 	// is one stream only.
 	ByStream []int
@@ -151,6 +172,22 @@ type Block struct {
 	Free     func() // gives Data back; may be nil
 }
 
+// Count counts n deliveries to a stream, by its index among the Chunk's, as
+// written.
+func (b *Block) Count(stream, n int) {
+	b.Written += n
+	if b.ByStream != nil {
+		b.ByStream[stream] += n
+	}
+}
+
+// CountAll counts n deliveries to each of so many streams.
+func (b *Block) CountAll(streams, n int) {
+	for i := range streams {
+		b.Count(i, n)
+	}
+}
+
 // Stats is what a run read and wrote.
 type Stats struct {
 	Records  int64 // deliveries written
@@ -159,6 +196,8 @@ type Stats struct {
 	Undone   int64
 	Failed   int64
 	Failure  string // about the first that failed
+	Late     int64  // deliveries that came when Order had passed their time
+	Back     int64  // deliveries with an earlier time than one before them in their split
 	Clusters map[string]ClusterStats
 	// Uncommitted says that the last commits of some clusters failed (fault.Partial),
 	// or of all; nil if they have all been committed, or there was nothing to commit.

@@ -36,7 +36,8 @@ type collector struct {
 	lines   []string
 	block   chan struct{} // when not nil, Write waits for it to be closed
 	waiting bool
-	fail    error // Write answers it
+	fail    error  // Write answers it
+	first   func() // called before the first line; may be nil
 }
 
 type collectorWorker struct{}
@@ -46,7 +47,7 @@ func (c *collector) Worker() source.Worker {
 }
 
 func (collectorWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
-	b := source.Block{Next: c.Next()}
+	b := source.Block{Next: c.Next(), ByStream: make([]int, len(c.Streams))}
 	next, full := c.First(), false
 	err := c.Records(func(r *record.Record, stream int) bool {
 		if limit >= 0 && b.Written >= limit {
@@ -54,7 +55,7 @@ func (collectorWorker) Prepare(c *source.Chunk, limit int) (source.Block, error)
 			return false
 		}
 		b.Data = fmt.Appendf(b.Data, "%s %s@%d %s\n", c.Streams[stream], c.Split, r.Offset, r.Value)
-		b.Written++
+		b.Count(stream, 1)
 		next = r.Offset + 1
 		return true
 	})
@@ -76,6 +77,9 @@ func (c *collector) Write(blocks []source.Block) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.first != nil && len(c.lines) == 0 {
+		c.first()
+	}
 	for _, b := range blocks {
 		for line := range strings.Lines(string(b.Data)) {
 			c.lines = append(c.lines, strings.TrimSuffix(line, "\n"))

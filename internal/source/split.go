@@ -19,11 +19,17 @@ type split struct {
 	wants     []*wanted
 	committed bool
 	streams   []string
-	read      atomic.Int64 // position behind what has been put into the pipeline
-	backlog   int64        // the end of the log when the split was found
-	logStart  int64        // and its start
-	quota     *quota       // nil: it may give any number of deliveries
-	disowned  atomic.Bool  // a group has taken it away: nothing more of it may be written
+	read      atomic.Int64  // position behind what has been put into the pipeline
+	backlog   int64         // the end of the log when the split was found
+	logStart  int64         // and its start
+	logEnd    int64         // and its end, whatever may be read of it
+	past      *recollection // what is read before the log; nil: nothing
+	tailed    bool          // it begins at the last records of all
+	tailFrom  int64         // where
+	tail      int64         // and where that part ends
+	quota     *quota        // nil: it may give any number of deliveries
+	underway  atomic.Int32  // chunks of it that a Forwarder has not answered for
+	disowned  atomic.Bool   // a group has taken it away: nothing more of it may be written
 
 	// handing is held while an answer is put into the pipeline: whoever holds it
 	// knows that nothing lies between read and the pipeline.
@@ -165,9 +171,12 @@ func (s *split) advance(c *Chunk, next int64, err error) (over []*delivery, all 
 	if s.next = max(s.next, next); c.rewinds {
 		s.next = c.next
 	}
+	if c.follows {
+		s.past.written = true
+	}
 	all = true
 	for _, d := range s.deliveries {
-		if !d.done && (err != nil || c.full || s.next >= d.until) {
+		if !d.done && (err != nil || c.full || s.next >= s.past.end(d)) {
 			d.done = true
 			over = append(over, d)
 		}
@@ -236,16 +245,16 @@ func (s *split) goOn(d *delivery) bool {
 	return true
 }
 
-// chunks cuts an answer into chunks.
-func (s *split) chunks(d fetch.Data, maxBatch int64) []*Chunk {
+// chunks cuts an answer into chunks of about piece bytes.
+func (s *split) chunks(d fetch.Data, piece int) []*Chunk {
 	s.mu.Lock()
-	base := Chunk{Split: s.Split, Streams: s.streams, split: s, spans: s.spans, maxBatch: maxBatch, first: d.From, next: d.Next}
+	base := Chunk{Split: s.Split, Streams: s.streams, split: s, spans: s.spans, maxBatch: s.r.e.MaxBatch, first: d.From, next: d.Next}
 	s.taken = d.Next
 	s.mu.Unlock()
 	var list []*Chunk
 	for rest := d.Batches; len(rest) > 0; {
 		n, size := 0, 0
-		for n < len(rest) && (n == 0 || size+len(rest[n]) <= chunkBytes) {
+		for n < len(rest) && (n == 0 || size+len(rest[n]) <= piece) {
 			size += len(rest[n])
 			n++
 		}

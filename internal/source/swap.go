@@ -162,7 +162,7 @@ func (r *reader) carryOver(feeds map[feedKey]*feed) {
 		n := r.newFeed(r.ctx, key.committed)
 		r.feeds[key] = n
 		for _, s := range f.end() {
-			if slices.Contains(r.waiting, s) {
+			if slices.Contains(r.waiting, s) || slices.Contains(r.recalls, s) {
 				n.reserve(s)
 				continue
 			}

@@ -34,7 +34,7 @@ type addition struct {
 // tellAdded tells what has come while the run goes on, a line for each topic and
 // stream, and where it begins.
 func (r *reader) tellAdded(come []*delivery) {
-	if !r.again && !r.late {
+	if !r.again && !r.late || r.group.firstShare(come) {
 		return
 	}
 	var list []*addition

@@ -146,6 +146,9 @@ func (b *Bounds) resolveStop(r Range, f Facts) {
 		return
 	case Offset:
 		b.Until = s.N
+		if s.N < f.Start {
+			b.note(false, "asked to stop at offset %d, the log starts at %d: nothing to read", s.N, f.Start)
+		}
 	case Time:
 		at := r.stopTime()
 		if at < 0 {

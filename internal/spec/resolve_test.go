@@ -56,7 +56,9 @@ func TestResolve(t *testing.T) {
 		{"120:120", false, 120, 120, ""},
 		{"120:300", false, 120, 200, "asked to stop at offset 300, the log ends at 200: stopping there"},
 		{"120:300", true, 120, 300, ""},
-		{"0:50", false, 100, 50, "asked for offset 0, the log starts at 100: starting there"},
+		{":50", false, 100, 50, "asked to stop at offset 50, the log starts at 100: nothing to read"},
+		{":100", false, 100, 100, ""},
+		{"0:50", false, 100, 50, "asked to stop at offset 50, the log starts at 100: nothing to read|asked for offset 0, the log starts at 100: starting there"},
 		{"300:400", false, 200, 200, "asked to stop at offset 400, the log ends at 200: stopping there|asked for offset 300, the log ends at 200: nothing to read"},
 		{":end", false, 100, 200, ""},
 		{"150:end", false, 150, 200, ""},
@@ -75,6 +77,9 @@ func TestResolve(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := r.Resolve(log(c.follow))
+		if last := map[bool]int64{true: Open, false: 200}[c.follow]; b.Cut != nil && (b.Cut.Last != last || b.Cut.Time != r.Stop.N) {
+			t.Errorf("%s (follow %v): Cut = %+v", c.spec, c.follow, *b.Cut)
+		}
 		if b.From != c.from || b.Until != c.until || notes(b) != c.notes {
 			t.Errorf("%s (follow %v) = %d to %d, %q; want %d to %d, %q", c.spec, c.follow, b.From, b.Until, notes(b), c.from, c.until, c.notes)
 		}
