@@ -158,6 +158,7 @@ func (r *reader) refuse(s *split) {
 type ranges struct {
 	command, source spec.Range
 	early           bool // it starts where the log ended when the run began
+	chosen          bool // the run chose to start by time: nobody asked for records of some time
 }
 
 func (r *reader) ranges(s *split, w *wanted) ranges {
@@ -194,7 +195,7 @@ func (r *reader) fromNow(rg *ranges, s *split, w *wanted, o origin) {
 	case early:
 		rg.command.Start, rg.early = spec.Bound{Kind: spec.Offset, N: end}, true
 	case (r.lates || r.again || o != initial) && !r.e.Exit:
-		rg.command.Start = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}
+		rg.command.Start, rg.chosen = spec.Bound{Kind: spec.Time, N: r.e.Started.UnixMilli()}, true
 	}
 }
 
@@ -373,6 +374,9 @@ var always, _ = spec.Range{}.Window()
 // the run chose itself binds offsets only.
 func window(rg ranges) spec.Window {
 	w, _ := rg.command.Window()
+	if rg.chosen {
+		w.Since = always.Since
+	}
 	if s, ok := rg.source.Window(); ok {
 		w.Until = min(w.Until, s.Until)
 	}

@@ -560,3 +560,25 @@ func TestARefusalIsWaitedOut(t *testing.T) {
 		f.awaitLines(20)
 	})
 }
+
+// A start by time that nobody asked for leaves no record out that is written
+// after it, whatever time it bears.
+func TestOldTimesAreReadWhereTheRunChoseItsStart(t *testing.T) {
+	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
+		east, west := rig.Cluster("east"), rig.Cluster("west")
+		topic := rig.Name("orders")
+		for _, c := range []*kafkatest.Cluster{east, west} {
+			c.CreateTopic(topic, 1, nil)
+			c.Produce(topic, kafkatest.Record{Value: []byte("v0"), Time: 1000}, kafkatest.Record{Value: []byte("v1"), Time: 1001})
+		}
+		f := newFollowing(t, []*kafkatest.Cluster{east, west}, stream("orders", topic, "east"))
+		f.opts.Start = spec.Bound{Kind: spec.End}
+		f.follow(t)
+		eventually(t, "begun", func() bool { return len(f.told(source.Begun)) == 1 })
+		later := time.Now().Add(time.Second).UnixMilli()
+		west.Produce(topic, kafkatest.Record{Value: []byte("v2"), Time: later}, kafkatest.Record{Value: []byte("v3"), Time: 978307200000}, kafkatest.Record{Value: []byte("v4"), Time: later})
+		f.plan(stream("orders", topic, "east", "west"))
+		f.awaitLines(3)
+		checkLines(t, f.sink.all(), lines("orders", "west/"+topic+"/0", "v", 5)[2:])
+	})
+}
