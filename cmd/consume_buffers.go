@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/kcm-cli/kcm/internal/source"
@@ -23,8 +24,8 @@ type buffers struct {
 }
 
 const (
-	maxKeptBuffer  = 8 << 20  // bytes of data up to which a buffer is used again
-	maxIdleBuffers = 16 << 20 // bytes of data that are kept at most
+	maxKeptBuffer  = 16 << 20 // bytes of data up to which a buffer is used again
+	maxIdleBuffers = 24 << 20 // bytes of data that are kept at most
 )
 
 func (b *buffers) get() *buffer {
@@ -56,4 +57,23 @@ func (b *buffers) filled(one *buffer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.usual = min((3*b.usual+len(one.data))/4, maxKeptBuffer)
+}
+
+// Where makeRoom looks ahead: what is smaller may grow as it likes.
+const (
+	foresightBytes   = 64 << 10
+	foresightRecords = 64
+)
+
+// makeRoom lets the buffer grow once, to what the deliveries so far let expect of
+// all, in place of many times: each time would leave a buffer behind as garbage.
+func (p *preparation) makeRoom() {
+	n, written := len(p.buf.data), p.block.Written
+	if n < foresightBytes || written < foresightRecords || n+n/written <= cap(p.buf.data) {
+		return
+	}
+	if left := p.expected - written; left > 0 {
+		each := n/written + 1
+		p.buf.data = slices.Grow(p.buf.data, each*left+each*left/32)
+	}
 }

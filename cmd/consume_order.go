@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,20 +65,6 @@ func (o *consumeOptions) setOrder(cmd *cobra.Command, all consumeFlags) error {
 			WithHint("kcm consume … --tail N | nl")
 	}
 	return nil
-}
-
-// orderedGCPercent is GOGC for a run that puts records in order: it holds much
-// that lives for a moment only and has no pointers, so collecting it is cheap.
-const orderedGCPercent = 30
-
-// sparing lets the garbage collector spare memory while records are put in order,
-// unless the user has decided.
-func (o *consumeOptions) sparing() (done func()) {
-	if o.order.by != source.OrderTimestamp && o.order.tail <= 0 || o.env.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	before := debug.SetGCPercent(orderedGCPercent)
-	return func() { debug.SetGCPercent(before) }
 }
 
 // tellOrder tells how far the records that were written are not in order.

@@ -218,6 +218,7 @@ type preparation struct {
 	split    record.Split
 	formats  []output.SplitFormat // by stream
 	streams  []string
+	expected int              // deliveries at most
 	decoders []streamDecoders // by stream
 	judges   []*filter.Judge  // by stream; nil keeps everything
 	judged   *decoding        // what the filters see
@@ -238,7 +239,7 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 	}
 	buf := w.s.buffers.get()
 	w.judging.stopWhen(c.Ended)
-	p := &preparation{w: w, streams: c.Streams, split: c.Split, limit: limit, buf: buf, cuts: c.Cuts(), block: source.Block{Next: c.Next()}, seen: c.First()}
+	p := &preparation{w: w, streams: c.Streams, split: c.Split, limit: limit, buf: buf, expected: c.Stored() * len(c.Streams), cuts: c.Cuts(), block: source.Block{Next: c.Next()}, seen: c.First()}
 	if len(c.Streams) > 1 {
 		p.block.ByStream = make([]int, len(c.Streams))
 	}
@@ -311,6 +312,7 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 		w.s.sawDecoded(r.Decoded)
 	}
 	if !p.divides() {
+		p.makeRoom()
 		p.buf.data = p.formats[stream].Append(p.buf.data, r, key, value)
 	} else {
 		w.divider.Added(p.formats[stream].Append(w.divider.Buffer(stream, r.Timestamp), r, key, value))
