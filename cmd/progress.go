@@ -101,7 +101,7 @@ func (p *progress) sample() sample {
 	p.pace.add(now, s.Snapshot)
 	var offsets float64
 	s.perSecond, offsets = p.pace.rates()
-	if !s.Endless && s.Total.Lag >= 0 {
+	if !s.Endless && !s.Short && s.Total.Lag >= 0 {
 		s.eta = timeFor(s.Total.Lag, offsets)
 	}
 	if p.limit >= 0 {
