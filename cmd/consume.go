@@ -348,7 +348,7 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	shown := o.showProgress(&opts)
 	stats, err := source.Run(watched, opts)
 	err = out.finish(ctx, stats, err)
-	if shown.stop(); !isClosed(err) {
+	if shown.stop(); !isClosed(err) && !out.torn {
 		defer shown.summary()
 	}
 	return o.ending(ctx, stats, err)

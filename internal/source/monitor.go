@@ -226,11 +226,8 @@ func sum(list []int) (n int) {
 	return n
 }
 
-// Snapshot returns how far the run is, now being the time.
-func (m *Monitor) Snapshot(now time.Time) Snapshot {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	snap := Snapshot{Clusters: map[string]ClusterProgress{}, Offsets: m.offsets.Load()}
+// clusters shows the state of each. The caller holds mu.
+func (m *Monitor) clusters(snap *Snapshot) {
 	for name, state := range m.states {
 		if state == ClusterDone && m.faulty[name] {
 			state = ClusterLost
@@ -238,6 +235,14 @@ func (m *Monitor) Snapshot(now time.Time) Snapshot {
 		snap.Short = snap.Short || m.faulty[name] || state == ClusterLost
 		snap.Clusters[name] = ClusterProgress{Progress: unknownProgress(), State: state}
 	}
+}
+
+// Snapshot returns how far the run is, now being the time.
+func (m *Monitor) Snapshot(now time.Time) Snapshot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	snap := Snapshot{Clusters: map[string]ClusterProgress{}, Offsets: m.offsets.Load()}
+	m.clusters(&snap)
 	flows := map[flowKey]*FlowProgress{}
 	for key, f := range m.flows {
 		p := &FlowProgress{Cluster: key.cluster, Topic: key.topic, Stream: key.stream, Progress: unknownProgress()}
