@@ -215,7 +215,7 @@ func TestPositionsFollowWhatHasArrived(t *testing.T) {
 	if n := int64(len(strings.Join(r.sink.all(), "\n")) + 1); stats.Bytes != n || m.Snapshot(time.Now()).Total.Bytes != n {
 		t.Errorf("%d bytes, %d arrived", stats.Bytes, n)
 	}
-	if snap := m.Snapshot(time.Now()); snap.Total.Lag != 500 || snap.Clusters["east"].State != source.ClusterLost || !snap.Short {
+	if snap := m.Snapshot(time.Now()); snap.Total.Lag != 500 || snap.Clusters["east"].State != source.ClusterLost || !snap.Short || snap.Flows[0].Lag != 500 {
 		t.Errorf("a split was stopped: %+v", snap)
 	}
 	if at := kept.at(); at["east/orders/0"] != 1000 || at["east/orders/1"] != 500 || at["east/orders/2"] != 1000 || stats.Records != 2500 {
