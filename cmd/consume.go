@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -349,7 +348,7 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	shown := o.showProgress(&opts)
 	stats, err := source.Run(watched, opts)
 	err = out.finish(ctx, stats, err)
-	if shown.stop(); !isClosed(err) {
+	if shown.stop(); !isClosed(err) && !out.torn {
 		defer shown.summary()
 	}
 	return o.ending(ctx, stats, err)
@@ -398,7 +397,7 @@ func count(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return grouped(n) + " " + what + "s"
 }
 
 // loadView reads the metadata that the global flags name.

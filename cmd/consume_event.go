@@ -66,7 +66,11 @@ func eventFields(ev source.Event) []Field {
 			fields = append(fields, Field{"topic", ev.Split.Topic}, Field{"partition", ev.Split.Partition})
 		}
 	}
-	return append(fields, Field{"message", ev.Text})
+	fields = append(fields, Field{"message", ev.Text})
+	if ev.Hint != "" {
+		fields = append(fields, Field{"hint", ev.Hint})
+	}
+	return fields
 }
 
 func orNull(text string) any {

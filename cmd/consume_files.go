@@ -107,6 +107,7 @@ type outputs struct {
 	sink  *fileSink   // nil: stdout
 	state *state.File // nil is none
 	fail  context.CancelCauseFunc
+	torn  bool // what was written last is not there, and nobody knows how much that is
 }
 
 // open opens the state file, brings the files that it knows in order, and makes
@@ -228,6 +229,7 @@ func (u *outputs) finish(ctx context.Context, stats source.Stats, err error) err
 		u.sink.listed = list
 		failed = u.state.Keep(nil, u.out(true))
 	}
+	u.torn = failed != nil
 	switch {
 	case failed != nil && complete:
 		return failed

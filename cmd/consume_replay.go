@@ -100,7 +100,7 @@ func runFiles(ctx context.Context, o *consumeOptions) error {
 	shown := o.showProgress(&opts)
 	stats, err := source.RunPast(watched, opts, o.replay.past.places(o.narrow))
 	err = out.finish(ctx, stats, err)
-	if shown.stop(); !isClosed(err) {
+	if shown.stop(); !isClosed(err) && !out.torn {
 		defer shown.summary()
 	}
 	return o.ending(ctx, stats, err)

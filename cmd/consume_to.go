@@ -312,11 +312,11 @@ func (t *target) tellCounts() {
 		return
 	}
 	if len(topics) > mostTold {
-		n.Notef("%s written to %d topics of %s", count(total, "record"), len(topics), t.cluster.Name())
+		n.Notef("%s written to %d topics of %s", countText(total), len(topics), t.cluster.Name())
 		return
 	}
 	for _, name := range topics {
-		n.Notef("%s written to %s/%s", count(counts.Topics[name], "record"), t.cluster.Name(), name)
+		n.Notef("%s written to %s/%s", countText(counts.Topics[name]), t.cluster.Name(), name)
 	}
 }
 

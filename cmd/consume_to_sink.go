@@ -51,7 +51,7 @@ func (s *toSink) Forward(blocks []source.Block, done func(i int, b source.Block,
 		load, _ := b.Load.(*produce.Load)
 		s.target.writer.Send(s.lane(b.Split), load, func(r produce.Result) {
 			if r.Err != nil {
-				b.Written, b.Next = r.Arrived, r.Next
+				b.Written, b.Next, b.Size = r.Arrived, r.Next, r.Bytes
 			}
 			done(i, b, r.Err)
 		})

@@ -66,7 +66,7 @@ func finish(env *Env, cmd *cobra.Command, args []string, err error) int {
 	if _, ok := errors.AsType[fault.Exit](err); ok {
 		return fault.Code(err)
 	}
-	if _, ok := errors.AsType[fault.Told](err); ok {
+	if _, ok := errors.AsType[fault.Told](err); ok && styleOf(cmd, args) == errorText {
 		return fault.Code(err)
 	}
 	if stdoutClosed(env, err) {

@@ -101,15 +101,25 @@ func (p *progress) sample() sample {
 	p.pace.add(now, s.Snapshot)
 	var offsets float64
 	s.perSecond, offsets = p.pace.rates()
-	if !s.Endless && s.Total.Lag >= 0 {
+	if !s.Endless && !s.Short && s.Total.Lag >= 0 {
 		s.eta = timeFor(s.Total.Lag, offsets)
 	}
-	if p.limit >= 0 {
+	if p.limit >= 0 && (!s.Short || reading(s.Snapshot)) {
 		if rest := timeFor(p.limit-s.Total.Records, s.perSecond); rest >= 0 && (s.eta < 0 || rest < s.eta) {
 			s.eta = rest
 		}
 	}
 	return s
+}
+
+// reading reports whether some cluster may still give something.
+func reading(s source.Snapshot) bool {
+	for _, c := range s.Clusters {
+		if c.State == source.ClusterReading {
+			return true
+		}
+	}
+	return false
 }
 
 // timeFor is how long n takes at a rate a second; -1 if it never ends.

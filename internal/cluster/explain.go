@@ -130,7 +130,7 @@ func (c *Cluster) explainNetwork(err error) error {
 		return s.unreachable(err, "no answer in time")
 	case errors.Is(err, kgo.ErrClientClosed):
 		return c.kind(fault.Failed, err, c.name, "the client is closed")
-	case isClosed(err), isFirstRead(err):
+	case isClosed(err), isFirstRead(err), strings.Contains(text, "broker connection has died"), strings.Contains(text, "correlation ID mismatch"):
 		return s.unreachable(err, "the connection was closed").
 			WithHint("the broker may be starting or stopping; at the first contact the listener may want TLS or SASL")
 	}

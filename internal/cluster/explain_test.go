@@ -32,6 +32,7 @@ func TestExplain(t *testing.T) {
 		{kerr.InvalidConfig, "orders", fault.Failed, "east/orders: configuration is invalid (INVALID_CONFIG)"},
 		{kgo.ErrClientClosed, "", fault.Failed, "east: the client is closed"},
 		{io.EOF, "", fault.Unreachable, "east: the connection was closed"},
+		{errors.New("the broker connection has died and the request will be retried on a new connection"), "orders", fault.Unreachable, "east: the connection was closed"},
 		{&kgo.ErrFirstReadEOF{}, "", fault.Unreachable, "east: the connection was closed"},
 		{context.DeadlineExceeded, "orders", fault.Unreachable, "east: no answer in time"},
 		{fmt.Errorf("%s", "Something odd."), "orders", fault.Failed, "east/orders: something odd"},

@@ -41,7 +41,7 @@ var flowMetrics = []flowMetric{
 		func(p source.Progress) (float64, bool) { return p.Behind.Seconds(), p.Behind >= 0 }),
 }
 
-var clusterUp = prometheus.NewDesc("kcm_cluster_up", "1 while the cluster answers or nothing more is wanted of it, 0 while it is lost.", []string{"cluster"}, nil)
+var clusterUp = prometheus.NewDesc("kcm_cluster_up", "1 while the cluster answers or nothing more is wanted of it, 0 while it is lost, or after something of it was not read to its end.", []string{"cluster"}, nil)
 
 // collector looks the run's values up.
 type collector struct{ m *Metrics }

@@ -37,6 +37,7 @@ type block struct {
 	writer   *Writer
 	open     int // batches without an answer
 	arrived  int // records
+	bytes    int // that these took as batches
 	missing  int64
 	err      error
 	answered func(Result)
@@ -45,6 +46,7 @@ type block struct {
 // Result is what became of a Load.
 type Result struct {
 	Arrived int // records that are in the cluster
+	Bytes   int // that these take as batches
 	// Next is the offset of the first record that did not arrive; -1 if all did.
 	Next int64
 	Err  error // why the first that did not arrive has not; nil if all did
@@ -58,10 +60,11 @@ func (l *Lane) heard(b *Batch, err error) {
 	switch {
 	case err == nil:
 		x.arrived += b.Records
+		x.bytes += len(b.Raw)
 	case x.err == nil || b.First < x.missing:
 		x.err, x.missing = err, b.offset(0)
 	}
-	over, r := x.open == 0, Result{Arrived: x.arrived, Next: -1, Err: x.err}
+	over, r := x.open == 0, Result{Arrived: x.arrived, Bytes: x.bytes, Next: -1, Err: x.err}
 	if x.err != nil {
 		r.Next = x.missing
 	}

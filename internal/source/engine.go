@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/batch"
@@ -46,6 +47,8 @@ type engine struct {
 	stats   Stats
 	active  int  // readers that may still deliver
 	heardOf bool // some cluster has answered
+
+	gapHint atomic.Bool // has been given
 }
 
 // errFinished is the cause with which a run ends when every split has.

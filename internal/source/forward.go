@@ -101,7 +101,13 @@ func (p *pipeline) settle() {
 	for _, a := range heard {
 		j := a.job
 		b := j.block
-		b.Written, b.Next = a.block.Written, a.block.Next
+		b.Written, b.Next, b.Size = a.block.Written, a.block.Next, a.block.Size
+		if a.err != nil {
+			b.Data = a.block.Data
+		}
+		if a.err != nil && b.Written == 0 {
+			b.Data, b.Size = nil, 0
+		}
 		if j.sent, j.block = true, b; a.err != nil {
 			j.err = a.err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/kafkatest"
@@ -203,13 +204,20 @@ func TestPositionsFollowWhatHasArrived(t *testing.T) {
 	}
 	kept := &shelf{}
 	r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east")).bounded()
-	r.opts.Keeper, r.opts.Sink = kept, &remote{collector: r.sink, refused: "@500 v1."}
+	m := new(source.Monitor)
+	r.opts.Monitor, r.opts.Keeper, r.opts.Sink = m, kept, &remote{collector: r.sink, refused: "@500 v1."}
 	stats, err := r.run(context.Background())
 	if fault.KindOf(err) != fault.Partial || !slices.Equal(r.told(source.Failed), []string{"east/orders/1: refused"}) {
 		t.Errorf("ended with %v, told %q", err, r.told(source.Failed))
 	}
 	checkLines(t, r.sink.all(), slices.Concat(lines("orders", "east/orders/0", "v0.", 1000),
 		lines("orders", "east/orders/1", "v1.", 500), lines("orders", "east/orders/2", "v2.", 1000)))
+	if n := int64(len(strings.Join(r.sink.all(), "\n")) + 1); stats.Bytes != n || m.Snapshot(time.Now()).Total.Bytes != n {
+		t.Errorf("%d bytes, %d arrived", stats.Bytes, n)
+	}
+	if snap := m.Snapshot(time.Now()); snap.Total.Lag != 500 || snap.Clusters["east"].State != source.ClusterLost || !snap.Short || snap.Flows[0].Lag != 500 {
+		t.Errorf("a split was stopped: %+v", snap)
+	}
 	if at := kept.at(); at["east/orders/0"] != 1000 || at["east/orders/1"] != 500 || at["east/orders/2"] != 1000 || stats.Records != 2500 {
 		t.Errorf("positions %v, %d records", at, stats.Records)
 	}

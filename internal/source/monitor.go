@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/spec"
 )
 
@@ -19,6 +18,7 @@ type Monitor struct {
 
 	mu     sync.Mutex
 	states map[string]ClusterState
+	faulty map[string]bool // clusters that gave no full result
 	flows  map[flowKey]*flow
 	reads  map[readKey]*delivery
 }
@@ -29,8 +29,10 @@ type ClusterState string
 // The states of a cluster.
 const (
 	ClusterReading ClusterState = "reading"
-	ClusterLost    ClusterState = "lost" // no broker answers, or the cluster was given up for that
-	ClusterDone    ClusterState = "done" // nothing more is to be read of it
+	// ClusterLost is one of which no broker answers, or that has ended before all was
+	// read that was wanted of it.
+	ClusterLost ClusterState = "lost"
+	ClusterDone ClusterState = "done" // nothing more is to be read of it
 )
 
 // Snapshot is how far a run is at one moment.
@@ -40,6 +42,7 @@ type Snapshot struct {
 	Flows    []FlowProgress // by cluster, topic and stream
 	Offsets  int64          // that positions have moved by since the run began
 	Endless  bool           // some of what is read has no end
+	Short    bool           // some has stopped before its end, or does not go on
 	// Ordered says that Options.Order is by time. Late and Back are those of Stats.
 	Ordered    bool
 	Late, Back int64
@@ -58,6 +61,7 @@ type Progress struct {
 	// Behind is how old the last record is of the split that is furthest behind in
 	// time; 0 without lag, -1 if it is unknown.
 	Behind time.Duration
+	Short  bool // some of it was stopped before its end
 }
 
 // ClusterProgress is how far a cluster is.
@@ -144,10 +148,23 @@ func (m *Monitor) state(cluster string, state ClusterState) {
 // over notes that nothing more is read of a cluster, and why if it was to be.
 func (m *Monitor) over(cluster string, err error) {
 	state := ClusterDone
-	if fault.KindOf(err) == fault.Unreachable {
+	if err != nil {
 		state = ClusterLost
 	}
 	m.state(cluster, state)
+}
+
+// failed notes that something of a cluster is not read to its end, or not at all.
+func (m *Monitor) failed(cluster string) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.faulty == nil {
+		m.faulty = map[string]bool{}
+	}
+	m.faulty[cluster] = true
 }
 
 // lives notes whether anything can be asked of the cluster.
@@ -176,8 +193,14 @@ func (m *Monitor) wrote(c *Chunk, b Block) {
 	}
 	m.offsets.Add(max(0, b.Next-c.first))
 	s := &c.split.sight
-	if heads := c.headers(); len(heads) > 0 && heads[len(heads)-1].MaxTimestamp > 0 {
-		s.last.Store(heads[len(heads)-1].MaxTimestamp)
+	for _, h := range slices.Backward(c.headers()) {
+		if h.BaseOffset >= b.Next {
+			continue // nothing of it has been written
+		}
+		if h.MaxTimestamp > 0 {
+			s.last.Store(h.MaxTimestamp)
+		}
+		break
 	}
 	first := s.flows[0]
 	first.filtered.Add(int64(b.Filtered))
@@ -203,14 +226,23 @@ func sum(list []int) (n int) {
 	return n
 }
 
+// clusters shows the state of each. The caller holds mu.
+func (m *Monitor) clusters(snap *Snapshot) {
+	for name, state := range m.states {
+		if state == ClusterDone && m.faulty[name] {
+			state = ClusterLost
+		}
+		snap.Short = snap.Short || m.faulty[name] || state == ClusterLost
+		snap.Clusters[name] = ClusterProgress{Progress: unknownProgress(), State: state}
+	}
+}
+
 // Snapshot returns how far the run is, now being the time.
 func (m *Monitor) Snapshot(now time.Time) Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	snap := Snapshot{Clusters: map[string]ClusterProgress{}, Offsets: m.offsets.Load()}
-	for name, state := range m.states {
-		snap.Clusters[name] = ClusterProgress{Progress: unknownProgress(), State: state}
-	}
+	m.clusters(&snap)
 	flows := map[flowKey]*FlowProgress{}
 	for key, f := range m.flows {
 		p := &FlowProgress{Cluster: key.cluster, Topic: key.topic, Stream: key.stream, Progress: unknownProgress()}
@@ -231,7 +263,10 @@ func (m *Monitor) Snapshot(now time.Time) Snapshot {
 	snap.Total = unknownProgress()
 	for s, p := range splits {
 		c := snap.Clusters[s.Cluster]
-		c.join(p)
+		if c.join(p); p.Short && c.State == ClusterDone {
+			c.State = ClusterLost
+		}
+		snap.Short = snap.Short || p.Short
 		snap.Clusters[s.Cluster] = c
 		snap.Total.join(p)
 	}
@@ -254,16 +289,17 @@ func unknownProgress() Progress { return Progress{Lag: -1, Behind: -1} }
 func (d *delivery) progress(now time.Time) (p Progress, open bool) {
 	s := d.split
 	s.mu.Lock()
-	next, until, done := s.next, d.until, d.done
+	next, until, done, short := s.next, d.until, d.done, d.short
 	s.mu.Unlock()
-	p = Progress{Splits: 1}
-	if done {
+	p = Progress{Splits: 1, Short: short}
+	if done && !short {
 		return p, false
 	}
+	open = until == spec.Open && !done
 	end := s.sight.end.Load()
 	if end < 0 {
 		p.Lag, p.Behind = -1, -1
-		return p, until == spec.Open
+		return p, open
 	}
 	p.Lag = max(0, min(end, until)-max(next, d.from))
 	if last := s.sight.last.Load(); p.Lag > 0 && last == 0 {
@@ -271,12 +307,13 @@ func (d *delivery) progress(now time.Time) (p Progress, open bool) {
 	} else if p.Lag > 0 {
 		p.Behind = max(0, now.Sub(time.UnixMilli(last)))
 	}
-	return p, until == spec.Open
+	return p, open
 }
 
 // join adds what is known of one more split.
 func (p *Progress) join(o Progress) {
 	p.Splits += o.Splits
+	p.Short = p.Short || o.Short
 	switch {
 	case o.Lag < 0:
 	case p.Lag < 0:
@@ -299,8 +336,10 @@ func (p *Progress) count(o Progress) {
 
 // further is the progress of the delivery of a split that has more before it.
 func (p Progress) further(o Progress) Progress {
+	short := p.Short || o.Short
 	if p.Splits == 0 || o.Lag > p.Lag {
-		return o
+		p = o
 	}
+	p.Short = short
 	return p
 }

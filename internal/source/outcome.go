@@ -22,7 +22,7 @@ func (s Stats) Stopped() error {
 // gave what they should, Partial when some did, and the common kind when none
 // did. A single reason, which has been told by then, is not told again.
 func outcome(clusters map[string]ClusterStats) error {
-	var failed []string
+	var gives, takes []string // those that failed, and those that records could not be written to
 	var first error
 	var faults int
 	kinds := map[fault.Kind]bool{}
@@ -36,19 +36,27 @@ func outcome(clusters map[string]ClusterStats) error {
 		if first == nil {
 			first = st.Err
 		}
-		failed = append(failed, name)
+		if st.Target != "" {
+			takes = append(takes, st.Target)
+		}
+		if st.Target == "" || st.Own {
+			gives = append(gives, name)
+		}
 		faults += st.Faults
 		kinds[fault.KindOf(st.Err)] = true
 	}
+	slices.Sort(takes)
+	takes = slices.Compact(takes)
+	failed := slices.Concat(gives, takes)
 	switch {
 	case first == nil:
 		return nil
 	case gave:
-		return fault.New(fault.Partial, "the result is partial: %s gave none or only a part", strings.Join(failed, ", "))
+		return fault.New(fault.Partial, "the result is partial: %s", blame(gives, takes))
 	case faults == 1:
 		return fault.Told{Err: first}
 	case len(kinds) == 1:
-		return summary(failed, first)
+		return summary(gives, takes, first)
 	default:
 		return fault.New(fault.Failed, "no cluster gave a result: %s", strings.Join(failed, ", "))
 	}
@@ -56,16 +64,31 @@ func outcome(clusters map[string]ClusterStats) error {
 
 // summary ends a run in which every cluster failed in the same way. The details
 // have been told already, one by one.
-func summary(failed []string, first error) error {
-	names := strings.Join(failed, ", ")
+func summary(gives, takes []string, first error) error {
+	names := strings.Join(slices.Concat(gives, takes), ", ")
 	switch kind := fault.KindOf(first); kind {
 	case fault.Auth:
 		return fault.New(kind, "%s refused access", names)
 	case fault.Unreachable:
 		return fault.New(kind, "%s could not be reached", names)
 	default:
+		if len(gives) == 0 {
+			return fault.New(kind, "%s took nothing", names)
+		}
 		return fault.New(kind, "%s gave no result", names)
 	}
+}
+
+// blame says which clusters gave too little, and which took too little.
+func blame(gives, takes []string) string {
+	var parts []string
+	if len(gives) > 0 {
+		parts = append(parts, strings.Join(gives, ", ")+" gave none or only a part")
+	}
+	if len(takes) > 0 {
+		parts = append(parts, strings.Join(takes, ", ")+" took none or only a part")
+	}
+	return strings.Join(parts, "; ")
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -124,6 +124,11 @@ func (e *engine) pastDelivery(s *split, w *wanted, part PastPart) (*delivery, er
 func (e *engine) onlyPast(ctx context.Context, list []*split) {
 	if len(list) > 0 {
 		if err := e.readPast(ctx, list); err != nil {
+			for _, s := range list {
+				if !s.over() {
+					e.Monitor.over(s.Cluster, err)
+				}
+			}
 			e.stop(err)
 			return
 		}
@@ -134,7 +139,9 @@ func (e *engine) onlyPast(ctx context.Context, list []*split) {
 		}
 	}
 	for _, r := range e.readers {
-		r.finishPast(ctx)
+		if r.finishPast(ctx); ctx.Err() == nil {
+			e.Monitor.over(r.name, nil)
+		}
 	}
 	e.stop(errFinished)
 }

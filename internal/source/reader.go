@@ -9,6 +9,7 @@ import (
 
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/record"
 )
 
 // reader reads one cluster. No call that it makes waits for another cluster.
@@ -273,6 +274,9 @@ func (r *reader) final(err error, since time.Time) bool {
 // lost tells, once per change, that there is no contact, unless that has been
 // told of the brokers or nothing is wanted of the cluster any more.
 func (r *reader) lost(err error) {
+	if errors.Is(err, context.Canceled) {
+		return // it is the run, or a new plan, that has ended the call
+	}
 	r.hasten()
 	if r.told || r.brokersLost() {
 		return
@@ -309,9 +313,18 @@ func (r *reader) fail(err error) {
 	if !r.isNew(err.Error()) {
 		return
 	}
-	r.event(Event{Kind: Failed, Text: err.Error(), Hint: fault.HintOf(err)})
+	r.e.Monitor.failed(r.name)
+	at := r.name
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Cluster != "" {
+		at = f.Cluster // that records go to, maybe
+	}
+	r.e.Event(Event{Kind: Failed, Split: record.Split{Cluster: at}, Text: err.Error(), Hint: fault.HintOf(err)})
 	r.e.account(r.name, func(st *ClusterStats) {
 		st.Faults++
+		if at != r.name {
+			st.Target = at
+		}
+		st.Own = st.Own || at == r.name
 		st.Stopped = st.Stopped || fault.KindOf(err) == fault.Partial
 		if st.Err == nil {
 			st.Err = err

@@ -211,6 +211,10 @@ type ClusterStats struct {
 	Err     error // the first reason why the cluster, or a part of it, gave no full result
 	Stopped bool  // a policy stopped some of its splits
 	Faults  int   // how many such reasons there were; each has been told as an Event
+	// Target is the cluster that some of these reasons are about, if it is another
+	// one, to which the records go; Own says that others are about this one.
+	Target string
+	Own    bool
 }
 
 // Event is something that happened to a cluster or a split while reading. Its

@@ -67,6 +67,7 @@ type delivery struct {
 	until int64 // where it is finished; spec.Open is never
 	wish  int64 // until, unless it is on its way out
 	done  bool  // its end has been told to its reader
+	short bool  // and it was stopped before
 
 	// Of the reader's goroutine.
 	state  state
@@ -177,7 +178,7 @@ func (s *split) advance(c *Chunk, next int64, err error) (over []*delivery, all 
 	all = true
 	for _, d := range s.deliveries {
 		if !d.done && (err != nil || c.full || s.next >= s.past.end(d)) {
-			d.done = true
+			d.done, d.short = true, err != nil
 			over = append(over, d)
 		}
 		all = all && d.done

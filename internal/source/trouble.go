@@ -73,6 +73,9 @@ const everyBroker broker = -1
 // lost tells that a broker gives no contact, once: as long as no broker at all
 // answers, single ones are not worth a line.
 func (f *feed) lost(ev fetch.Lost) {
+	if f.ctx.Err() != nil {
+		return // what the end of the run breaks off is not lost
+	}
 	f.r.hasten()
 	err := f.r.cluster.Explain(ev.Err, "")
 	if f.r.e.FailFast {
@@ -243,7 +246,11 @@ func (f *feed) gap(s *split, ev fetch.Gap) {
 	text := fmt.Sprintf("%s: offsets %d to %d are gone from the log (retention or deleted records)", s, ev.From, ev.To-1)
 	switch f.r.e.OnGap {
 	case GapStop:
-		f.abandon(s, fault.New(fault.Partial, "%s", text).On(f.r.name))
+		err := fault.New(fault.Partial, "%s", text).On(f.r.name)
+		if !f.r.e.gapHint.Swap(true) {
+			err = err.WithHint("--on-gap skip goes on at the log's start")
+		}
+		f.abandon(s, err)
 		return
 	case GapFail:
 		f.abandon(s, EndRun(fault.New(fault.Failed, "%s", text).On(f.r.name)))
