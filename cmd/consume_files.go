@@ -153,7 +153,7 @@ func (u *outputs) openState(fo *files.Options, opts *source.Options) (err error)
 	}
 	// After an orderly end the files of another -O are the user's own business.
 	if !known.Closed || path == known.Path {
-		err = files.Restore(list)
+		err = files.Restore(list, known.Closed)
 	}
 	if err == nil && fo.Template != nil && fo.Template.One() && u.isState(path) {
 		err = fault.New(fault.Usage, "-O and --state name the same file")

@@ -611,7 +611,7 @@ func TestFilesOfLongAgoAreDropped(t *testing.T) {
 		if !durable {
 			continue
 		}
-		if err := Restore(list); err != nil {
+		if err := Restore(list, false); err != nil {
 			t.Fatal(err)
 		}
 		r = create(t, dir+"/{date}.{hour}.json", func(o *Options) { change(o); o.Known, o.Dropped = list, true })
