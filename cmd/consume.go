@@ -290,6 +290,9 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	if opt.Delimiter == nil && !strings.ContainsAny(name, `%\`) {
 		o.files.lineEnd = "\n"
 	}
+	if o.files.format = name; opt.Delimiter != nil && name != output.FormatJSON {
+		o.files.format += fmt.Sprintf(" --delimiter %q", f.delimiter)
+	}
 	o.decode, err = codec.ParseChoice(f.decode)
 	return err
 }

@@ -117,6 +117,9 @@ func (t *target) admit(ctx context.Context) func(clusterID, name string, topics 
 				if err := t.guard.target(to); err != nil {
 					return err
 				}
+				if err := t.stillThere(ctx, to); err != nil {
+					return err
+				}
 				if !t.o.to.create {
 					continue
 				}
