@@ -287,12 +287,7 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	if o.format, err = output.NewFormat(name, opt); err != nil {
 		return err
 	}
-	if opt.Delimiter == nil && !strings.ContainsAny(name, `%\`) {
-		o.files.lineEnd = "\n"
-	}
-	if o.files.format = name; opt.Delimiter != nil && name != output.FormatJSON {
-		o.files.format += fmt.Sprintf(" --delimiter %q", f.delimiter)
-	}
+	o.files.setFormat(name, opt.Delimiter)
 	o.decode, err = codec.ParseChoice(f.decode)
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,6 +87,16 @@ func (o *consumeOptions) setFiles(cmd *cobra.Command, f consumeFlags) (err error
 	return err
 }
 
+// setFormat notes what records look like.
+func (o *fileOptions) setFormat(name string, delimiter *string) {
+	switch o.format = name; {
+	case delimiter == nil && !strings.ContainsAny(name, `%\`):
+		o.lineEnd = "\n"
+	case delimiter != nil && name != output.FormatJSON:
+		o.format += " --delimiter " + strconv.Quote(*delimiter)
+	}
+}
+
 // checkStatePath refuses what is no name of a state file.
 func checkStatePath(cmd *cobra.Command, path string) error {
 	switch {
@@ -158,10 +170,17 @@ func (u *outputs) openState(fo *files.Options, opts *source.Options) (err error)
 		return err
 	}
 	opts.Keeper, fo.Durable = u, true
-	if err = u.bind(); err != nil {
-		u.close()
-		return err
+	if err = u.bind(); err == nil {
+		err = u.takeOver(fo)
 	}
+	if err != nil {
+		u.close()
+	}
+	return err
+}
+
+// takeOver brings the files that the state knows in order.
+func (u *outputs) takeOver(fo *files.Options) (err error) {
 	known := u.state.Out()
 	list := make([]files.File, 0, len(known.Files))
 	for _, f := range known.Files {
@@ -183,7 +202,6 @@ func (u *outputs) openState(fo *files.Options, opts *source.Options) (err error)
 		err = fault.New(fault.Usage, "-O and --state name the same file")
 	}
 	if err != nil {
-		u.close()
 		return err
 	}
 	if fo.Former = list; path == known.Path {
@@ -270,12 +288,20 @@ func (u *outputs) finish(ctx context.Context, stats source.Stats, err error) err
 		return failed
 	case failed != nil && failed.Error() != err.Error():
 		u.o.env.run.notices.Warnf("%v", failed)
-	case !complete && u.o.files.overwrite && stats.Records > 0:
+	case failed == nil && u.o.files.overwrite:
+		u.tellKept(complete, tooFew, stats)
+	}
+	return err
+}
+
+// tellKept tells that files have not been overwritten.
+func (u *outputs) tellKept(complete, tooFew bool, stats source.Stats) {
+	switch {
+	case !complete && stats.Records > 0:
 		u.o.env.run.notices.Warnf("nothing was overwritten: not all records were read")
 	case complete && tooFew:
 		u.o.env.run.notices.Warnf("nothing was overwritten: there are too few records")
 	}
-	return err
 }
 
 // stoppedAsItShould reports whether a run that has no end was stopped by a signal

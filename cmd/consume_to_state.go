@@ -36,6 +36,9 @@ func (t *target) checkFixed(ctx context.Context) error {
 		return nil
 	}
 	_, err := t.writer.Topic(ctx, t.o.to.topic.of("", record.Split{}), 0)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return err
 }
 
