@@ -244,7 +244,7 @@ func argumentHint(cmd *cobra.Command) string {
 		return "-r makes names patterns; --registry URL is the schema registry"
 	case isGroupName(value("grep")):
 		return noSelector(value("grep"))
-	case changed("format") && len(args) == 0:
+	case changed("format") && len(args) == 0 && !changed("replay"):
 		return "-f is the format; following is the default"
 	case changed("topic") && len(args) == 0:
 		return "-t narrows what streams select; kcm consume " + value("topic") + " reads it"

@@ -36,6 +36,9 @@ func settleRivals(env *Env, cmd *cobra.Command, a, b rival) error {
 // settle decides between consume's flags that contradict each other. Words are
 // the arguments.
 func (f *consumeFlags) settle(env *Env, cmd *cobra.Command, words []string) error {
+	if err := noneEmpty(cmd); err != nil {
+		return err
+	}
 	off := func(flag *bool) func() { return func() { *flag = false } }
 	var err error
 	// A pair is looked at when those before it are settled.
@@ -58,6 +61,21 @@ func (f *consumeFlags) settle(env *Env, cmd *cobra.Command, words []string) erro
 	}
 	if len(words) > 0 && given(env, cmd, "all") != settings.CommandLine {
 		f.all = false
+	}
+	return nil
+}
+
+// meaningful are the flags of consume that an empty value would take away, with
+// what the user meant by them: a script has a variable that is not set.
+var meaningful = []string{"to", "state", "replay", "cluster", "topic", "partitions", "since", "until", "rotate-size", "metrics", "format", "columns"}
+
+// noneEmpty refuses flags that were typed with nothing behind them.
+func noneEmpty(cmd *cobra.Command) error {
+	for _, name := range meaningful {
+		f := cmd.Flags().Lookup(name)
+		if v := f.Value.String(); f.Changed && (v == "" || v == "[]") {
+			return fault.New(fault.Usage, "%s is empty", flagName(f)).WithHint("leave the flag out, or give it a value")
+		}
 	}
 	return nil
 }

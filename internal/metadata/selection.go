@@ -3,6 +3,7 @@ package metadata
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -15,6 +16,7 @@ type Selection struct {
 	// the topic, and may share that name with a stream of the metadata.
 	Streams []*Stream
 	Missing []Missing // words that select nothing now
+	names   []string  // of the streams that there are
 }
 
 // Missing is a word that selects nothing.
@@ -44,8 +46,19 @@ func (s Selection) Err() error {
 	for i, m := range s.Missing {
 		all[i] = m.String()
 	}
-	return fault.New(fault.Usage, "%s", strings.Join(all, "; "))
+	err := fault.New(fault.Usage, "%s", strings.Join(all, "; "))
+	switch near := slices.ContainsFunc(s.Missing, func(m Missing) bool { return m.Nearest != "" }); {
+	case near || len(s.names) == 0:
+		return err
+	case len(s.names) > manyNames:
+		return err.WithHint("streams are %s and %d more; kcm describe lists them", strings.Join(s.names[:manyNames], ", "), len(s.names)-manyNames)
+	default:
+		return err.WithHint("streams are %s", strings.Join(s.names, ", "))
+	}
 }
+
+// manyNames is how many streams a hint names at most.
+const manyNames = 10
 
 // Select finds what words name: streams, or CLUSTER/TOPIC, which is that topic
 // alone whatever streams and roles say. With regex the words are RE2 patterns
@@ -75,6 +88,9 @@ func (v *View) Select(words []string, regex, all bool) (Selection, error) {
 		if err := s.take(w, regex); err != nil {
 			return Selection{}, err
 		}
+	}
+	for _, st := range v.Streams {
+		s.sel.names = append(s.sel.names, st.Name)
 	}
 	return s.sel, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (f *feed) restart(s *split) {
-	if err := f.r.recreated(s, "while it was read"); err != nil {
+	if err := f.r.recreated(s, true); err != nil {
 		f.abandon(s, err)
 		return
 	}
@@ -54,15 +54,21 @@ func (f *feed) restart(s *split) {
 	f.add(n, at)
 }
 
-func (r *reader) recreated(s *split, when string) error {
+// recreated applies the policy to a topic that was deleted and made again, during
+// the reading of it or since it was last read.
+func (r *reader) recreated(s *split, during bool) error {
+	when := "while it was not read"
+	if during {
+		when = "while it was read"
+	}
 	text := s.Cluster + "/" + s.Topic + ": the topic was deleted and made again " + when
 	switch {
 	case r.e.OnRecreate == RecreateFail:
 		return EndRun(fault.New(fault.Failed, "%s", text).On(r.name))
 	case r.e.OnRecreate == RecreateStop:
 		return fault.New(fault.Partial, "%s: not read any more", text).On(r.name)
-	case r.e.Bounded:
-		return fault.New(fault.Failed, "%s", text).On(r.name)
+	case r.e.Bounded && during:
+		return fault.New(fault.Failed, "%s", text).On(r.name) // its end was that of the other one
 	}
 	if r.hear(text) {
 		r.event(Event{Kind: Recreated, Split: s.Split, Text: text + ": reading the new one from its start"})

@@ -357,7 +357,7 @@ func (r *reader) comeBack(s *split, d *delivery, back *int64, err error) {
 
 // madeAnew deals with a topic that is another one than when it left.
 func (r *reader) madeAnew(s *split, d *delivery) {
-	err := r.recreated(s, "while it was not read")
+	err := r.recreated(s, false)
 	if end, ok := errors.AsType[endRun](err); ok {
 		r.e.stop(end.error)
 	}

@@ -28,7 +28,7 @@ func (s *shelf) Find(p source.Place) (source.Mark, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.marks[p]
-	return m, ok, s.fail
+	return m, ok, nil
 }
 
 func (s *shelf) Keep(marks []source.Mark) error {

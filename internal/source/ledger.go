@@ -55,6 +55,9 @@ func (l *ledger) open(s *split, epoch int32) {
 		topicID = s.topic.ID
 	}
 	for _, d := range s.deliveries {
+		if d.how == notRead { // what is kept of it stays: the next run is to stop at it too
+			continue
+		}
 		a := l.accounts[s.placeOf(d)]
 		if a == nil {
 			a = &account{}

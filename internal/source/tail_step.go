@@ -46,7 +46,7 @@ func (r *reader) step(list []*search) error {
 	go func() { failed <- h.Run(ctx) }()
 	err := h.wait(ctx, failed)
 	stop()
-	<-failed // what it says when it is stopped is of no interest
+	<-failed //nolint:errcheck // what it says when it is stopped is of no interest
 	return err
 }
 
