@@ -286,9 +286,7 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 	if o.format, err = output.NewFormat(name, opt); err != nil {
 		return err
 	}
-	if opt.Delimiter == nil && !strings.ContainsAny(name, `%\`) {
-		o.files.lineEnd = "\n"
-	}
+	o.files.setFormat(name, opt.Delimiter)
 	o.decode, err = codec.ParseChoice(f.decode)
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +39,7 @@ type fileOptions struct {
 	size      int64 // of a file before the next one; 0 is any
 	every     time.Duration
 	lineEnd   string // of every record; empty is unknown
+	format    string // of the records, as the state file tells it
 	state     string // path of the state file; empty is none
 }
 
@@ -61,8 +64,11 @@ func (o *consumeOptions) setFiles(cmd *cobra.Command, f consumeFlags) (err error
 	if o.files.state = f.files.state; o.files.state != "" && given(o.env, cmd, "on-gap") == settings.Default {
 		o.onGap = source.GapStop // what is lost must not be passed over unseen
 	}
-	if f.files.rotateEvery < 0 {
-		return fault.New(fault.Usage, "%s %s is not allowed: a time is not negative", placeOf(o.env, cmd, "rotate-every"), f.files.rotateEvery)
+	if err := checkStatePath(cmd, f.files.state); err != nil {
+		return err
+	}
+	if every := f.files.rotateEvery; every < 0 || every == 0 && given(o.env, cmd, "rotate-every") != settings.Default {
+		return fault.New(fault.Usage, "%s %s is not allowed: a time is more than 0", placeOf(o.env, cmd, "rotate-every"), every)
 	}
 	if f.files.rotateSize != "" {
 		if o.files.size, err = parseSize(placeOf(o.env, cmd, "rotate-size"), f.files.rotateSize); err != nil {
@@ -79,6 +85,29 @@ func (o *consumeOptions) setFiles(cmd *cobra.Command, f consumeFlags) (err error
 	}
 	o.files.template, err = files.Parse(f.files.out, extensionOf(f))
 	return err
+}
+
+// setFormat notes what records look like.
+func (o *fileOptions) setFormat(name string, delimiter *string) {
+	switch o.format = name; {
+	case delimiter == nil && !strings.ContainsAny(name, `%\`):
+		o.lineEnd = "\n"
+	case delimiter != nil && name != output.FormatJSON:
+		o.format += " --delimiter " + strconv.Quote(*delimiter)
+	}
+}
+
+// checkStatePath refuses what is no name of a state file.
+func checkStatePath(cmd *cobra.Command, path string) error {
+	switch {
+	case path == "" && onCommandLine(cmd, "state"):
+		return fault.New(fault.Usage, "--state needs a FILE")
+	case path == "-":
+		return fault.New(fault.Usage, "--state - is no file: positions are not written to stdout").WithHint("--state ./- is a file of that name")
+	case placeholder.MatchString(path):
+		return fault.New(fault.Usage, "--state %s: there are no placeholders in it", path).WithHint("one state file is for all that a run reads")
+	}
+	return nil
 }
 
 // needsFiles refuses flags that mean nothing on stdout.
@@ -142,6 +171,17 @@ func (u *outputs) openState(fo *files.Options, opts *source.Options) (err error)
 		return err
 	}
 	opts.Keeper, fo.Durable = u, true
+	if err = u.bind(); err == nil {
+		err = u.takeOver(fo)
+	}
+	if err != nil {
+		u.close()
+	}
+	return err
+}
+
+// takeOver brings the files that the state knows in order.
+func (u *outputs) takeOver(fo *files.Options) (err error) {
 	known := u.state.Out()
 	list := make([]files.File, 0, len(known.Files))
 	for _, f := range known.Files {
@@ -150,23 +190,34 @@ func (u *outputs) openState(fo *files.Options, opts *source.Options) (err error)
 	path := ""
 	if fo.Template != nil {
 		path = fo.Template.String()
-		fo.Declare = func(fresh []files.File) error { return u.state.Declare(path, listed(fresh)) }
+		fo.Declare = func(fresh []files.File) error { return u.state.Declare(path, u.o.files.format, listed(fresh)) }
+	}
+	if fo.Template != nil && path == known.Path {
+		err = u.sameFormat(known)
 	}
 	// After an orderly end the files of another -O are the user's own business.
-	if !known.Closed || path == known.Path {
-		err = files.Restore(list)
+	if err == nil && (!known.Closed || path == known.Path) {
+		err = files.Restore(list, known.Closed)
 	}
 	if err == nil && fo.Template != nil && fo.Template.One() && u.isState(path) {
 		err = fault.New(fault.Usage, "-O and --state name the same file")
 	}
 	if err != nil {
-		u.close()
 		return err
 	}
 	if fo.Former = list; path == known.Path {
 		fo.Known, fo.Former, fo.Dropped = list, nil, known.Dropped
 	}
 	return nil
+}
+
+// sameFormat refuses to go on with files in another format than they have.
+func (u *outputs) sameFormat(known state.Out) error {
+	if known.Format == "" || known.Format == u.o.files.format || len(known.Files) == 0 {
+		return nil
+	}
+	return fault.New(fault.Refused, "%s would get records of another format: the state file says that it has %s, and this run writes %s",
+		known.Path, known.Format, u.o.files.format).WithHint("go on with that format, or in another -O")
 }
 
 // isState reports whether a path is that of the state file or its lock.
@@ -201,6 +252,9 @@ func (u *outputs) Keep(marks []source.Mark) error {
 	for _, m := range marks {
 		list = append(list, state.Mark{Place: placeOfState(m.Place), TopicID: m.TopicID, Offset: m.Offset, Epoch: m.Epoch, Left: m.Left})
 	}
+	if u.o.to != nil {
+		u.state.Wrote(u.o.to.reached.written())
+	}
 	return u.state.Keep(list, u.out(false))
 }
 
@@ -213,7 +267,7 @@ func (u *outputs) out(closed bool) *state.Out {
 	if u.sink == nil {
 		return nil
 	}
-	return &state.Out{Path: u.o.files.template.String(), Closed: closed, Dropped: u.sink.files.Dropped(), Files: listed(u.sink.listed)}
+	return &state.Out{Path: u.o.files.template.String(), Format: u.o.files.format, Closed: closed, Dropped: u.sink.files.Dropped(), Files: listed(u.sink.listed)}
 }
 
 // finish ends the files, given how the run ended, and returns how it ended after
@@ -224,7 +278,8 @@ func (u *outputs) finish(ctx context.Context, stats source.Stats, err error) err
 		return err
 	}
 	complete := err == nil || u.o.stoppedAsItShould(ctx, err)
-	list, failed := u.sink.files.Finish(complete)
+	tooFew := u.o.files.overwrite && u.o.enough(stats, nil) != nil
+	list, failed := u.sink.files.Finish(complete && !tooFew)
 	if failed == nil && u.state != nil {
 		u.sink.listed = list
 		failed = u.state.Keep(nil, u.out(true))
@@ -235,10 +290,20 @@ func (u *outputs) finish(ctx context.Context, stats source.Stats, err error) err
 		return failed
 	case failed != nil && failed.Error() != err.Error():
 		u.o.env.run.notices.Warnf("%v", failed)
-	case !complete && u.o.files.overwrite && stats.Records > 0:
-		u.o.env.run.notices.Warnf("nothing was overwritten: not all records were read")
+	case failed == nil && u.o.files.overwrite:
+		u.tellKept(complete, tooFew, stats)
 	}
 	return err
+}
+
+// tellKept tells that files have not been overwritten.
+func (u *outputs) tellKept(complete, tooFew bool, stats source.Stats) {
+	switch {
+	case !complete && stats.Records > 0:
+		u.o.env.run.notices.Warnf("nothing was overwritten: not all records were read")
+	case complete && tooFew:
+		u.o.env.run.notices.Warnf("nothing was overwritten: there are too few records")
+	}
 }
 
 // stoppedAsItShould reports whether a run that has no end was stopped by a signal

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/settings"
 	"github.com/kcm-cli/kcm/internal/source"
+	"github.com/kcm-cli/kcm/internal/state"
 )
 
 // toFlags are the flags that send records to another cluster.
@@ -42,6 +44,8 @@ type toOptions struct {
 	encoded bool
 	// decodedKey and decodedValue say what becomes the text of its decoded form.
 	decodedKey, decodedValue bool
+
+	reached *target // once it is
 }
 
 // asStored reports whether records are left as they are.
@@ -196,6 +200,9 @@ type target struct {
 	cluster *cluster.Cluster
 	writer  *produce.Writer
 	guard   *loopGuard
+	id      string      // of the physical cluster
+	state   *state.File // nil is none
+	there   sync.Map    // topics that the state counts on, by name, once they have been looked for
 }
 
 // redirect has a run write to the cluster of --to, which must be there: nothing
@@ -214,16 +221,23 @@ func (p *planner) redirect(ctx context.Context, view *metadata.View, opts *sourc
 		return func() {}, err
 	}
 	t := &target{o: o, cluster: c}
+	o.to.reached = t
 	info, err := t.reach(ctx)
 	if err != nil {
 		c.Close()
 		return func() {}, err
 	}
+	t.id = info.ClusterID
 	t.guard = &loopGuard{id: info.ClusterID, name: o.to.cluster, planner: p, narrow: opts.Topic}
 	// What is on its way when a signal comes is still waited for.
 	if t.writer, err = produce.New(context.WithoutCancel(ctx), produce.Config{
 		Cluster: c, GiveUp: t.giveUp(), Create: o.to.create, Event: t.event,
 	}); err != nil {
+		c.Close()
+		return func() {}, err
+	}
+	if err := t.checkFixed(ctx); err != nil {
+		t.writer.Close()
 		c.Close()
 		return func() {}, err
 	}

@@ -114,19 +114,27 @@ func (t *target) admit(ctx context.Context) func(clusterID, name string, topics 
 		}
 		for _, topic := range topics {
 			for _, to := range t.namesFor(name, topic) {
-				if err := t.guard.target(to); err != nil {
+				if err := t.admitTo(ctx, to, topic); err != nil {
 					return err
-				}
-				if !t.o.to.create {
-					continue
-				}
-				if _, err := t.writer.Topic(ctx, to, len(topic.Partitions)); err != nil && ctx.Err() == nil {
-					continue // whoever has a record for it tells it
 				}
 			}
 		}
 		return nil
 	}
+}
+
+// admitTo is asked for a topic of the target that gets what is in another.
+func (t *target) admitTo(ctx context.Context, to string, from cluster.Topic) error {
+	if err := t.guard.target(to); err != nil {
+		return err
+	}
+	if err := t.stillThere(ctx, to); err != nil {
+		return err
+	}
+	if t.o.to.create {
+		_, _ = t.writer.Topic(ctx, to, len(from.Partitions)) // whoever has a record for it tells what fails
+	}
+	return nil
 }
 
 // namesFor are the topics that records of a topic go to.

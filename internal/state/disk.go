@@ -100,7 +100,7 @@ func (f *File) read() error {
 	if err != nil {
 		return f.refuse(err)
 	}
-	f.out = c.out
+	f.out, f.to = c.out, c.to
 	for _, e := range c.entries {
 		f.marks[e.key()] = e
 		if f.names[e.Cluster] == nil {
@@ -130,7 +130,7 @@ func (f *File) write(marks map[key]entry, out Out) error {
 		return err
 	}
 	dir := filepath.Dir(f.path)
-	text, err := encode(contents{sorted(marks), out}, dir, f.o.Now())
+	text, err := encode(contents{sorted(marks), out, f.to}, dir, f.o.Now())
 	if err == nil {
 		err = replace(f.path, text)
 	}

@@ -37,6 +37,7 @@ type body struct {
 	Written   time.Time      `json:"written"`
 	Positions []bodyPosition `json:"positions"`
 	Out       *bodyOut       `json:"out,omitempty"`
+	To        *bodyTarget    `json:"to,omitempty"`
 }
 
 type bodyPosition struct {
@@ -51,8 +52,16 @@ type bodyPosition struct {
 	Left      *time.Time `json:"left,omitempty"`
 }
 
+type bodyTarget struct {
+	ClusterID string   `json:"cluster_id"`
+	Cluster   string   `json:"cluster"`
+	Topic     string   `json:"topic"`
+	Written   []string `json:"written"`
+}
+
 type bodyOut struct {
 	Path    string     `json:"path"`
+	Format  string     `json:"format,omitempty"`
 	Closed  bool       `json:"closed"`
 	Dropped bool       `json:"dropped,omitempty"`
 	Files   []bodyFile `json:"files"`
@@ -85,6 +94,7 @@ func (n newer) Error() string {
 type contents struct {
 	entries []entry
 	out     Out
+	to      *Target
 }
 
 // encode makes the document of contents; dir is the directory that it lies in.
@@ -107,6 +117,9 @@ func encode(c contents, dir string, now time.Time) ([]byte, error) {
 	if c.out.Path != "" || len(c.out.Files) > 0 {
 		b.Out = encodeOut(c.out, dir)
 	}
+	if c.to != nil {
+		b.To = &bodyTarget{c.to.ClusterID, c.to.Cluster, c.to.Topic, c.to.Written}
+	}
 	state, err := json.Marshal(b)
 	if err != nil {
 		return nil, err
@@ -116,7 +129,7 @@ func encode(c contents, dir string, now time.Time) ([]byte, error) {
 }
 
 func encodeOut(out Out, dir string) *bodyOut {
-	b := &bodyOut{Path: relative(out.Path, dir), Closed: out.Closed, Dropped: out.Dropped, Files: make([]bodyFile, 0, len(out.Files))}
+	b := &bodyOut{Path: relative(out.Path, dir), Format: out.Format, Closed: out.Closed, Dropped: out.Dropped, Files: make([]bodyFile, 0, len(out.Files))}
 	for _, f := range out.Files {
 		one := bodyFile{Path: relative(f.Path, dir), Of: f.Of, Sequence: f.Sequence, Length: f.Length, Opened: f.Opened.UTC().Round(time.Millisecond)}
 		if f.Base != "" && f.Base != f.Path {
@@ -174,10 +187,13 @@ func decodeBody(state []byte, dir string) (c contents, err error) {
 		}
 		c.entries = append(c.entries, e)
 	}
+	if b.To != nil {
+		c.to = &Target{b.To.ClusterID, b.To.Cluster, b.To.Topic, b.To.Written}
+	}
 	if b.Out == nil {
 		return c, nil
 	}
-	c.out = Out{Path: absolute(b.Out.Path, dir), Closed: b.Out.Closed, Dropped: b.Out.Dropped}
+	c.out = Out{Path: absolute(b.Out.Path, dir), Format: b.Out.Format, Closed: b.Out.Closed, Dropped: b.Out.Dropped}
 	for _, f := range b.Out.Files {
 		if f.Path == "" || f.Length < 0 || f.Sequence < 0 {
 			return c, fmt.Errorf("file %q of length %d", f.Path, f.Length)

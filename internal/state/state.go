@@ -35,6 +35,7 @@ type Mark struct {
 // Out is what is known of the files that were written.
 type Out struct {
 	Path    string // the template of -O, absolute; empty when there was none
+	Format  string // what the records in them look like; empty is unknown
 	Closed  bool   // the run that wrote them came to an orderly end
 	Dropped bool   // some files that are finished are not listed any more
 	Files   []OutFile
@@ -68,6 +69,7 @@ type File struct {
 	names map[string]map[string]bool // cluster ids by the names that the file had them under
 	seen  map[string]bool            // cluster names that were met under an id of the file
 	out   Out
+	to    *Target // nil is none
 }
 
 // key is a Place without the cluster's name, which may be another when the place
@@ -209,13 +211,14 @@ func (f *File) Keep(marks []Mark, out *Out) error {
 	return nil
 }
 
-// Declare adds files that are about to be made, so that a restart knows them.
-// Positions and lengths stay what they are.
-func (f *File) Declare(path string, files []OutFile) error {
+// Declare adds files that are about to be made, so that a restart knows them, and
+// says that a run writes to those of path in a format. Positions and lengths stay
+// what they are.
+func (f *File) Declare(path, format string, files []OutFile) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := f.out
-	out.Path, out.Closed = path, false
+	out.Path, out.Format, out.Closed = path, format, false
 	fresh := map[string]bool{}
 	for _, one := range files {
 		fresh[one.Path] = true

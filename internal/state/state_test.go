@@ -167,11 +167,11 @@ func TestFilesComeBack(t *testing.T) {
 	}
 	keep(t, f, mark)
 	fresh := OutFile{Path: "/elsewhere/z.json", Base: "/elsewhere/z.json", Opened: opened}
-	if err := f.Declare("/elsewhere/{topic}.json", []OutFile{fresh}); err != nil {
+	if err := f.Declare("/elsewhere/{topic}.json", "json", []OutFile{fresh}); err != nil {
 		t.Fatal(err)
 	}
 	f = reopened(t, f, Options{})
-	want := Out{Path: "/elsewhere/{topic}.json", Files: []OutFile{inside, outside, fresh}}
+	want := Out{Path: "/elsewhere/{topic}.json", Format: "json", Files: []OutFile{inside, outside, fresh}}
 	if diff := cmp.Diff(want, f.Out()); diff != "" {
 		t.Error(diff)
 	}
@@ -348,6 +348,7 @@ func FuzzDecode(f *testing.F) {
 	good, err := encode(contents{
 		[]entry{{Mark{place("A", "east", "t", 3, "s"), [16]byte{9}, 5, 1, true}, left}},
 		Out{Path: "/d/{topic}", Files: []OutFile{{Path: "/d/x", Base: "/d/x", Length: 7, Opened: left}}},
+		nil,
 	}, "/d", left)
 	if err != nil {
 		f.Fatal(err)

@@ -2,8 +2,6 @@ package files
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"os"
 	"slices"
 	"sync"
@@ -35,13 +33,14 @@ func (s *Sink) checkpoint() ([]File, error) {
 	if err := s.flush(); err != nil {
 		return nil, err
 	}
+	if err := s.lookAfter(); err != nil {
+		return nil, err
+	}
 	if s.o.Durable {
 		if err := s.sync(); err != nil {
 			return nil, err
 		}
 		s.drop()
-	} else if err := s.lookAfter(); err != nil {
-		return nil, err
 	}
 	list := make([]File, 0, len(s.active))
 	for t := range s.active {
@@ -59,8 +58,13 @@ func (s *Sink) sync() error {
 	for t := range s.dirty {
 		jobs = append(jobs, func() error { return s.syncTarget(t) })
 	}
-	for path, info := range s.finished {
-		jobs = append(jobs, func() error { return syncPath(path, info) })
+	for _, e := range s.finished {
+		jobs = append(jobs, func() error {
+			if err := inPlace(e.path, e.info, e.length); err != nil {
+				return err
+			}
+			return syncPath(e.path)
+		})
 	}
 	if err := together(jobs); err != nil {
 		return err
@@ -111,39 +115,25 @@ func together(jobs []func() error) (err error) {
 	return err
 }
 
-// lookAfter makes sure that the files written to of late are where they were made.
-func (s *Sink) lookAfter() error {
-	for t := range s.dirty {
-		if t.special {
-			continue
-		}
-		if err := inPlace(t.cur.at(), t.info); err != nil {
-			return err
-		}
-	}
-	clear(s.dirty)
-	return nil
-}
-
-// syncTarget has a target's file on the disk and makes sure that it is still
-// where it was made.
+// syncTarget has a target's file on the disk; lookAfter makes sure that it is
+// still where it was made.
 func (s *Sink) syncTarget(t *target) error {
 	if t.special {
 		return nil
 	}
 	if t.fd == nil {
-		return syncPath(t.cur.at(), t.info)
+		if err := inPlace(t.cur.at(), t.info, t.cur.length); err != nil {
+			return err
+		}
+		return syncPath(t.cur.at())
 	}
 	if err := t.fd.Sync(); err != nil {
 		return failed(t.cur.path, err)
 	}
-	return inPlace(t.cur.at(), t.info)
+	return nil
 }
 
-func syncPath(path string, info os.FileInfo) error {
-	if err := inPlace(path, info); err != nil {
-		return err
-	}
+func syncPath(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0) //nolint:gosec // one of ours
 	if err != nil {
 		return failed(path, err)
@@ -154,21 +144,6 @@ func syncPath(path string, info os.FileInfo) error {
 	}
 	if err != nil {
 		return failed(path, err)
-	}
-	return nil
-}
-
-// inPlace makes sure that a file has not been removed or replaced: what is
-// written to it would be lost without anybody noticing.
-func inPlace(path string, info os.FileInfo) error {
-	now, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fault.New(fault.Failed, "%s was removed while it was written", path)
-	case err != nil:
-		return failed(path, err)
-	case info != nil && !os.SameFile(info, now):
-		return fault.New(fault.Failed, "%s was replaced by another file while it was written", path)
 	}
 	return nil
 }
@@ -278,7 +253,7 @@ func (s *Sink) empty() error {
 // swap puts a file in the place of another, after it has come to the disk: a
 // loss of power must not leave neither.
 func (s *Sink) swap(sw swap) error {
-	if err := syncPath(sw.from, nil); err != nil {
+	if err := syncPath(sw.from); err != nil {
 		return err
 	}
 	return os.Rename(sw.from, sw.to)

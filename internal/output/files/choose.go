@@ -24,8 +24,11 @@ type choice struct {
 func (s *Sink) first(t *target) (choice, error) {
 	base := t.stem + t.suffix
 	sequence := 0
-	if s.numbered() && !s.o.Overwrite {
+	if s.numbered() {
 		last := s.lastNumber(t)
+		if last > 0 && s.o.Overwrite { // all of them are of an earlier run: new ones get their names at the end
+			return choice{}, leftover(numberedPath(t.stem, t.suffix, last))
+		}
 		if last > 0 && !s.o.Append && !s.isOwn(base) && !s.dropped {
 			return choice{}, exists(numberedPath(t.stem, t.suffix, last))
 		}
@@ -126,6 +129,13 @@ func (s *Sink) replacing(c choice) (choice, error) {
 	}
 	c.temporary = target // made a name of its own when it is created
 	return c, nil
+}
+
+// leftover refuses a numbered file that may stay beside fewer new ones, and would
+// be taken for one of them.
+func leftover(path string) error {
+	return fault.New(fault.Refused, "%s exists already: --overwrite might leave it beside the new files", path).
+		WithHint("take away the numbered files of the earlier run, or write elsewhere")
 }
 
 func exists(path string) error {

@@ -55,7 +55,7 @@ func survive(t *testing.T, path string, rotate int64, random *rand.Rand) {
 		if runs > 1000 {
 			t.Fatal("it does not get on")
 		}
-		if err := Restore(tr.safe.files); err != nil {
+		if err := Restore(tr.safe.files, false); err != nil {
 			t.Fatal(err)
 		}
 		tr.run(t)
@@ -182,11 +182,11 @@ func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
 		" is no regular file any more: the state file says that it holds 1 bytes":               {Path: dir, Length: 1},
 		"/no/such/file is missing: the state file says that it holds 9223372036854775807 bytes": {Path: dir + "/no/such/file", Length: 1<<63 - 1},
 	} {
-		refused(t, Restore(append(slices.Clone(list), f)), fault.Refused, want)
+		refused(t, Restore(append(slices.Clone(list), f), false), fault.Refused, want)
 	}
 	expect(t, dir, map[string]string{"long": "0123456789", "empty": "x"})
 	for range 2 {
-		if err := Restore(list); err != nil {
+		if err := Restore(list, false); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, dir, map[string]string{"long": "0123"})

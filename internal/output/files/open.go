@@ -2,7 +2,6 @@ package files
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,7 +58,10 @@ func (s *Sink) ready(w *work, st *step) error {
 	s.active[t] = true
 	s.claims[st.path] = t.of
 	s.opened(t)
-	return s.recognize(t)
+	if err := s.recognize(t); err != nil {
+		return err
+	}
+	return s.hold(t)
 }
 
 // recognize refuses a file that another target has under another name, by a link
@@ -87,11 +89,7 @@ func (s *Sink) recognize(t *target) error {
 
 // attach opens a file that is there, and goes on at its end.
 func (s *Sink) attach(t *target, st *step) error {
-	flag := os.O_WRONLY
-	if st.special {
-		flag |= os.O_APPEND
-	}
-	return s.openFile(t, st.path, flag, st.length)
+	return s.openFile(t, st.path, os.O_WRONLY)
 }
 
 // create makes the file of a step, and the directories that it lies in.
@@ -103,7 +101,7 @@ func (s *Sink) create(w *work, st *step) error {
 	if st.temporary != "" {
 		return s.createBeside(w, st)
 	}
-	err := s.openFile(w.t, path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0)
+	err := s.openFile(w.t, path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if errors.Is(err, fs.ErrExist) {
 		return exists(path)
 	}
@@ -120,7 +118,7 @@ func (s *Sink) createBeside(w *work, st *step) error {
 	old, dir, name := st.temporary, filepath.Dir(st.temporary), filepath.Base(st.temporary)
 	for n := 0; ; n++ {
 		path := filepath.Join(dir, "."+name+".kcm-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(n))
-		err := s.openFile(w.t, path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0)
+		err := s.openFile(w.t, path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 		if errors.Is(err, fs.ErrExist) && n < 1000 {
 			continue
 		}
@@ -168,35 +166,25 @@ func (s *Sink) reopen(t *target) error {
 		err = s.unchanged(t, info)
 	}
 	if err == nil {
-		err = s.openFile(t, t.cur.at(), os.O_WRONLY, t.cur.length)
+		err = s.openFile(t, t.cur.at(), os.O_WRONLY)
 	}
 	if err != nil {
 		return failed(t.cur.path, err)
 	}
 	s.opened(t)
 	if t.info == nil { // it is from an earlier run
-		return s.recognize(t)
+		if err := s.recognize(t); err != nil {
+			return err
+		}
 	}
-	return nil
+	return s.hold(t)
 }
 
-// unchanged makes sure that a file is the one that it was, as it was left.
-func (s *Sink) unchanged(t *target, info fs.FileInfo) error {
-	switch {
-	case t.special:
-		return nil
-	case t.info != nil && !os.SameFile(t.info, info):
-		return fault.New(fault.Failed, "%s was replaced by another file while it was written", t.cur.path)
-	case info.Size() != t.cur.length:
-		return fault.New(fault.Failed, "%s was changed by somebody else while it was written: it has %d bytes, and %d were written",
-			t.cur.path, info.Size(), t.cur.length)
-	}
-	return nil
-}
-
-// openFile opens a file for writing at a place. Where the process has no more
-// descriptors, others are closed.
-func (s *Sink) openFile(t *target, path string, flag int, at int64) error {
+// openFile opens a file for writing at its end, wherever others may have moved
+// that: what they write is not overwritten, and no hole is made. Where the process
+// has no more descriptors, others are closed.
+func (s *Sink) openFile(t *target, path string, flag int) error {
+	flag |= os.O_APPEND
 	for s.open.Len() >= s.o.MaxOpen {
 		s.evict()
 	}
@@ -213,12 +201,6 @@ func (s *Sink) openFile(t *target, path string, flag int, at int64) error {
 	}
 	if err != nil {
 		return err
-	}
-	if at > 0 && flag&os.O_APPEND == 0 {
-		if _, err := f.Seek(at, io.SeekStart); err != nil {
-			_ = f.Close()
-			return err
-		}
 	}
 	t.fd = f
 	return nil

@@ -35,9 +35,10 @@ type work struct {
 
 // ended is a file that gets nothing more.
 type ended struct {
-	path string
-	info os.FileInfo
-	id   fileID
+	path   string
+	info   os.FileInfo
+	id     fileID
+	length int64
 }
 
 // unit is what goes into one file whole: records as they are, or a frame.
@@ -165,21 +166,13 @@ func (p *plan) compress(s *Sink) {
 // writes.
 func (s *Sink) carryOut(p *plan) error {
 	now := s.o.Now()
-	var fresh []File
 	for _, w := range p.works {
 		if err := s.steps(w, now); err != nil {
 			return err
 		}
-		for _, st := range w.steps {
-			if st.declare {
-				fresh = append(fresh, w.t.file(st.current))
-			}
-		}
 	}
-	if len(fresh) > 0 && s.o.Declare != nil {
-		if err := s.o.Declare(fresh); err != nil {
-			return err
-		}
+	if err := s.declare(p); err != nil {
+		return err
 	}
 	for _, w := range p.works {
 		for i := range w.steps {
@@ -188,6 +181,32 @@ func (s *Sink) carryOut(p *plan) error {
 			}
 		}
 	}
+	return nil
+}
+
+// declare tells of the files of a plan that are new, and of the first plan that
+// writes: what lies behind the lengths that are known is this run's from then on.
+func (s *Sink) declare(p *plan) error {
+	if s.o.Declare == nil {
+		return nil
+	}
+	var fresh []File
+	writes := false
+	for _, w := range p.works {
+		writes = writes || len(w.steps) > 0
+		for _, st := range w.steps {
+			if st.declare {
+				fresh = append(fresh, w.t.file(st.current))
+			}
+		}
+	}
+	if len(fresh) == 0 && (s.declared || !writes) {
+		return nil
+	}
+	if err := s.o.Declare(fresh); err != nil {
+		return err
+	}
+	s.declared = true
 	return nil
 }
 
@@ -242,12 +261,15 @@ func (s *Sink) take(w *work, st *step) error {
 		if err := s.close(t); err != nil {
 			return failed(t.cur.path, err)
 		}
-		w.finished = append(w.finished, ended{t.cur.at(), t.info, t.id})
+		w.finished = append(w.finished, ended{t.cur.at(), t.info, t.id, t.cur.length})
 	}
 	if err := s.ready(w, st); err != nil {
 		return err
 	}
-	st.touched = true
+	if err := s.intact(t); err != nil {
+		return err
+	}
+	st.touched, t.wrote = true, s.o.Now()
 	n, err := s.write(t, st.units)
 	if err != nil {
 		return failed(t.cur.path, err)

@@ -10,13 +10,17 @@ import (
 
 // Restore brings files into the order that a list says: each is cut to its
 // length, and one of length 0 removed. A file that is missing or too short is
-// refused (fault.Refused), and then nothing has been changed.
-func Restore(list []File) error {
+// refused (fault.Refused), and so is one that is longer although the run that
+// wrote it came to an orderly end (closed): then nothing has been changed.
+func Restore(list []File, closed bool) error {
 	cut := make([]bool, len(list))
 	for i, f := range list {
 		long, err := check(f)
 		if err != nil {
 			return err
+		}
+		if long && closed && f.Length > 0 {
+			return grown(f)
 		}
 		cut[i] = long
 	}
@@ -52,6 +56,11 @@ func check(f File) (long bool, err error) {
 func missing(f File, what string) error {
 	return fault.New(fault.Refused, "%s %s: the state file says that it holds %d bytes", f.Path, what, f.Length).
 		WithHint("bring the file back, or start over with another --state")
+}
+
+func grown(f File) error {
+	return fault.New(fault.Refused, "%s has been added to: the state file says that it holds %d bytes", f.Path, f.Length).
+		WithHint("take away what was added, or go on in another -O")
 }
 
 func bring(f File) error {

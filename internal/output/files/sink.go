@@ -25,8 +25,8 @@ type Options struct {
 	// Durable says that Checkpoint is to have everything on the disk.
 	Durable bool
 	// Declare is told of files, with length 0 or that which they have, before
-	// they are made or written to; nil: nobody is. Restore undoes what a crash
-	// after it leaves.
+	// they are made or written to, and before the first write of all even if it
+	// knows them all; nil: nobody is. Restore undoes what a crash after it leaves.
 	Declare func([]File) error
 	Known   []File // that Restore has brought in order
 	Dropped bool   // Known lacks some that are finished
@@ -64,7 +64,7 @@ type Sink struct {
 	claims     map[string]string          // what a path is of
 	files      map[fileID]*target         // regular files by what they are, whatever their names
 	dirty      map[*target]bool           // written to since the last checkpoint
-	finished   map[string]os.FileInfo     // files that get nothing more, and are not known to be on the disk
+	finished   map[string]ended           // files that get nothing more, and are not known to be on the disk
 	dirs       map[string]bool            // that have new entries
 	listings   map[string]map[string]bool // of directories, for sequence numbers
 	swaps      []swap                     // temporary files to be renamed
@@ -78,6 +78,7 @@ type Sink struct {
 	dropped    bool
 	err        error // of what was written in the background
 	over       bool  // nothing more is written
+	declared   bool  // Declare knows that this run writes
 	mostListed int   // files that stay listed although no record has come for them lately
 
 	stop chan struct{}
@@ -97,8 +98,9 @@ type target struct {
 	element *list.Element // in open
 	info    os.FileInfo   // of the file as it was opened first; nil before
 	id      fileID
-	special bool // no regular file, but a device or a pipe
-	gone    bool // the sink has dropped it
+	special bool      // no regular file, but a device or a pipe
+	wrote   time.Time // when something was written to it last
+	gone    bool      // the sink has dropped it
 	used    int64
 	begun   int64 // up to where the system has been asked to bring the file to the disk
 }
@@ -137,7 +139,7 @@ func New(o Options) (*Sink, error) {
 	}
 	s := &Sink{
 		o: o, mostListed: mostListed, press: newPress(o.Template.codec), pieceBytes: pieceBytes(o), targets: map[string]*target{}, dropped: o.Dropped,
-		open: list.New(), claims: map[string]string{}, files: map[fileID]*target{}, dirty: map[*target]bool{}, finished: map[string]os.FileInfo{},
+		open: list.New(), claims: map[string]string{}, files: map[fileID]*target{}, dirty: map[*target]bool{}, finished: map[string]ended{},
 		dirs: map[string]bool{}, listings: map[string]map[string]bool{}, own: map[uint64]bool{}, active: map[*target]bool{},
 		waiting: map[*target]bool{}, former: map[string]int64{}, seed: maphash.MakeSeed(), stop: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -253,7 +255,7 @@ func (s *Sink) perform(p *plan) error {
 	for _, w := range p.works {
 		w.t.used = s.uses
 		for _, e := range w.finished {
-			s.finished[e.path] = e.info
+			s.finished[e.path] = e
 			delete(s.files, e.id)
 		}
 		s.swaps = append(s.swaps, w.swaps...)
@@ -303,7 +305,7 @@ func (s *Sink) tick() {
 			if s.err == nil && !s.over {
 				s.err = s.flush()
 			}
-			if s.err == nil && !s.over && !s.o.Durable { // otherwise every checkpoint does
+			if s.err == nil && !s.over {
 				s.err = s.lookAfter()
 			}
 			if s.err != nil && s.o.Fail != nil {

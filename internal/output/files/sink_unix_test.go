@@ -352,6 +352,20 @@ func TestOverwriteReplacesWhenComplete(t *testing.T) {
 	}
 }
 
+func TestOverwriteLeavesNoNumberedFilesBehind(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir+"/out.json", "old\n")
+	over := func(o *Options) { o.Overwrite, o.RotateSize = true, 3 }
+	r := create(t, dir+"/out.json", over)
+	r.write(r.load(at("t", 0), lines("a", "b", "c")...))
+	r.finish(true)
+	all := map[string]string{"out.json": "a\n", "out.1.json": "b\n", "out.2.json": "c\n"}
+	expect(t, dir, all)
+	_, err := attempt(t, dir+"/out.json", over)
+	refused(t, err, fault.Refused, dir+"/out.2.json exists already: --overwrite might leave it beside the new files")
+	expect(t, dir, all)
+}
+
 func TestRotationBySize(t *testing.T) {
 	for _, suffix := range []string{".json", ".json.gz", ".json.zst"} {
 		dir := t.TempDir()
@@ -611,7 +625,7 @@ func TestFilesOfLongAgoAreDropped(t *testing.T) {
 		if !durable {
 			continue
 		}
-		if err := Restore(list); err != nil {
+		if err := Restore(list, false); err != nil {
 			t.Fatal(err)
 		}
 		r = create(t, dir+"/{date}.{hour}.json", func(o *Options) { change(o); o.Known, o.Dropped = list, true })
