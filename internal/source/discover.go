@@ -230,6 +230,7 @@ func (r *reader) discover(ctx context.Context) (missing []error, err error) {
 	if err := r.identify(ctx, found); err != nil {
 		return []error{err}, ctx.Err()
 	}
+	r.meet(found)
 	r.subscribe(found)
 	if err := r.noteEnds(ctx, found); err != nil {
 		return nil, err

@@ -30,6 +30,10 @@ type reader struct {
 	running sync.WaitGroup // of the feeds and of attempts to connect anew
 	wake    chan struct{}  // capacity 1: something has changed
 
+	ids       map[string][][16]byte // of topics, in the order in which they were met
+	remade    map[string]*remade
+	restarted map[string]bool // topics whose old partitions have told that they were made again
+
 	group    *grouping           // nil without a group
 	live     map[place]*delivery // what is under way, finished or failed
 	origins  map[place]origin    // of what could not be started at once
@@ -80,6 +84,7 @@ func newReader(e *engine, name string, c *cluster.Cluster, wants []Want) *reader
 		e: e, name: name, cluster: c, desired: desire{wants, c}, feeds: map[feedKey]*feed{}, wake: make(chan struct{}, 1),
 		live: map[place]*delivery{}, origins: map[place]origin{}, checked: map[string]bool{}, absent: map[string]bool{},
 		noted: map[string]bool{}, heard: map[string]time.Time{}, familiar: map[place]bool{}, reasons: map[string]bool{}, unread: map[string]int{},
+		ids: map[string][][16]byte{}, remade: map[string]*remade{}, restarted: map[string]bool{},
 	}
 	e.Monitor.state(name, ClusterReading)
 	for _, w := range wants {
