@@ -137,7 +137,7 @@ func (g *grouping) revoked(parts []cluster.TopicPartition, patience time.Duratio
 		}
 	}
 	g.forget(parts, list)
-	if g.r.e.ctx.Err() == nil {
+	if !g.leaves() {
 		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s takes %s from this run", g.r.name, g.r.e.Group, g.partsText(parts))})
 	}
 	return last
@@ -146,10 +146,14 @@ func (g *grouping) revoked(parts []cluster.TopicPartition, patience time.Duratio
 // lost implements memberHandler.
 func (g *grouping) lost(parts []cluster.TopicPartition) {
 	g.forget(parts, g.disown(parts))
-	if g.r.e.ctx.Err() == nil {
+	if !g.leaves() {
 		g.r.event(Event{Kind: Lost, Text: fmt.Sprintf("%s: group %s has lost this run, and others may have %s now; joining again", g.r.name, g.r.e.Group, g.partsText(parts))})
 	}
 }
+
+// leaves reports whether the membership ends with the run, or with what it reads of
+// the cluster.
+func (g *grouping) leaves() bool { return g.r.e.ctx.Err() != nil || g.member().leaves() }
 
 // disown ends the reading of partitions: nothing more of them is written, but for
 // a write that has begun.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 	"github.com/kcm-cli/kcm/internal/source"
 	"github.com/kcm-cli/kcm/internal/spec"
@@ -106,4 +107,81 @@ func TestATopicMadeAgainThatIsNotToBeRead(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAMemberOutlastsBrokersThatRefuseConnections for less than its session: it
+// keeps its partitions, and reads nothing twice.
+func TestAMemberOutlastsBrokersThatRefuseConnections(t *testing.T) {
+	for _, protocol := range []source.GroupProtocol{source.GroupClassic, source.GroupServer} {
+		t.Run(string(protocol), func(t *testing.T) {
+			t.Parallel()
+			rig := kafkatest.Fake(t, kafkatest.Options{})
+			east := rig.Cluster("east")
+			topic, group := rig.Name("orders"), rig.Name("g")
+			east.CreateTopic(topic, 2, nil)
+			c, err := cluster.New(cluster.Config{Name: "east", Bootstrap: strings.Split(east.Bootstrap(), ","), Properties: []cluster.Property{
+				{Key: "heartbeat.interval.ms", Value: "300"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Close)
+			r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", topic, "east")).inGroup(group)
+			r.opts.Clusters["east"], r.opts.GroupProtocol = c, protocol
+			g := r.begin(t)
+			total := 0
+			for range 2 {
+				east.Produce(topic, values("v", 0, 50)...)
+				east.Produce(topic, values("w", 1, 50)...)
+				total += 100
+				waitUntil(t, "records", func() bool { return len(r.sink.all()) == total })
+				east.Kill9(east.FirstNode())
+				time.Sleep(3 * time.Second) // of the outage
+				east.Restart(east.FirstNode())
+			}
+			east.Produce(topic, values("v", 0, 50)...)
+			waitUntil(t, "the last records", func() bool { return len(r.sink.all()) >= total+50 })
+			g.end(t)
+			if n := len(r.sink.all()); n != total+50 || r.says("has lost this run") || r.says("joining again") {
+				t.Errorf("%d lines for %d records", n, total+50)
+			}
+			next := newRun(t, []*kafkatest.Cluster{east}, stream("orders", topic, "east")).bounded().inGroup(group)
+			if _, err := next.run(t.Context()); err != nil || len(next.sink.all()) != 0 {
+				t.Errorf("the next run reads %q: %v", next.sink.all(), err)
+			}
+		})
+	}
+}
+
+// TestTheEndOfARunIsNoTroubleOfItsGroup, whatever ends it.
+func TestTheEndOfARunIsNoTroubleOfItsGroup(t *testing.T) {
+	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
+		east, west := rig.Cluster("east"), rig.Cluster("west")
+		topic := rig.Name("orders")
+		for _, c := range []*kafkatest.Cluster{east, west} {
+			c.CreateTopic(topic, 3, nil)
+			c.Produce(topic, values(c.Name(), 0, 20)...)
+		}
+		for i := range 12 {
+			r := newRun(t, []*kafkatest.Cluster{east, west}, stream("orders", topic, "east", "west")).inGroup(rig.Name("g") + string('a'+rune(i)))
+			if i%2 == 0 {
+				r.bounded()
+			}
+			if i%3 == 0 {
+				r.opts.Limit = 1
+			}
+			g := r.begin(t)
+			if i%3 == 0 || i%2 == 0 {
+				g.ends(t)
+			} else {
+				waitUntil(t, "a record", func() bool { return len(r.sink.all()) > 0 })
+				g.end(t)
+			}
+			for _, part := range []string{"canceled", "closed", "takes", "lost"} {
+				if r.says(part) {
+					t.Errorf("run %d tells of its own end: %s", i, part)
+				}
+			}
+		}
+	})
 }

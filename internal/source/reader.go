@@ -278,6 +278,9 @@ func (r *reader) final(err error, since time.Time) bool {
 // lost tells, once per change, that there is no contact, unless that has been
 // told of the brokers or nothing is wanted of the cluster any more.
 func (r *reader) lost(err error) {
+	if r.ctx.Err() != nil {
+		return // the run ends, and what it was doing with it
+	}
 	r.hasten()
 	if r.told || r.brokersLost() {
 		return
