@@ -62,6 +62,7 @@ func (c *Cluster) Client(role Role, extra ...kgo.Opt) (*kgo.Client, error) {
 	}
 	if role == Group {
 		opts = append(opts, w.group()...)
+		opts = append(opts, kgo.Dialer(c.dialer.enduring(c.dialer.with(setup, max(answer, t.RequestTimeout)))), kgo.RequestRetries(memberTries))
 	}
 	cl, err := kgo.NewClient(append(opts, extra...)...)
 	if err != nil {

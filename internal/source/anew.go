@@ -11,7 +11,9 @@ import (
 )
 
 func (f *feed) restart(s *split) {
-	if err := f.r.recreated(s, true); err != nil {
+	err := f.r.recreated(s, true)
+	f.r.heardAnew(s)
+	if err != nil {
 		f.abandon(s, err)
 		return
 	}
@@ -70,7 +72,10 @@ func (r *reader) recreated(s *split, during bool) error {
 	case r.e.Bounded && during:
 		return fault.New(fault.Failed, "%s", text).On(r.name) // its end was that of the other one
 	}
-	if r.hear(text) {
+	if m := r.remade[s.Topic]; m != nil && m.told && m.id != s.position().TopicID {
+		return nil // by partitions that only the new one has
+	}
+	if r.hear(s.Cluster + "/" + s.Topic + ": the topic was deleted and made again") {
 		r.event(Event{Kind: Recreated, Split: s.Split, Text: text + ": reading the new one from its start"})
 	}
 	return nil

@@ -255,6 +255,9 @@ func (r *reader) begin(s *split, now facts) {
 // before, with what is known of that place.
 func (r *reader) entry(s *split, from int64) fetch.Position {
 	at := fetch.Position{Offset: from, Epoch: -1}
+	if r.group != nil {
+		at.TopicID = s.topic.ID // what was resolved for one of a name means nothing for another
+	}
 	for _, w := range s.wants {
 		l := r.leftover(w.key(), s.Topic, s.Partition)
 		if kept, ok, _ := r.lastPosition(w, s.Split); ok && kept.Offset == from && kept.TopicID == s.topic.ID {
@@ -292,6 +295,9 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	d.wish = d.until
 	if d.how = startText(rg.command.Start, r.e.Started); rg.early {
 		d.how = "its end when this run began"
+	}
+	if r.afresh(s, d, s.logEnd) {
+		return d, false
 	}
 	if back, err := r.comeback(s, w); back != nil || err != nil {
 		switch {

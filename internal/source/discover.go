@@ -110,8 +110,10 @@ func (r *reader) look(ctx context.Context, l *looks) {
 	call, done := r.calling(ctx)
 	defer done()
 	l.missing, l.err = r.discover(call)
-	if call.Err() != nil && ctx.Err() == nil {
-		l.missing, l.err = nil, nil
+	if call.Err() == nil {
+		return
+	}
+	if l.missing, l.err = nil, nil; ctx.Err() == nil {
 		r.poke()
 	}
 }
@@ -230,6 +232,7 @@ func (r *reader) discover(ctx context.Context) (missing []error, err error) {
 	if err := r.identify(ctx, found); err != nil {
 		return []error{err}, ctx.Err()
 	}
+	r.meet(found)
 	r.subscribe(found)
 	if err := r.noteEnds(ctx, found); err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ type grouping struct {
 	gave    bool                                       // partitions have been given once
 	idle    bool                                       // it has been told that others have all of them
 	slow    bool                                       // it has been told that joining takes its time
+	reached map[reached]int64                          // up to where this run has read
 	found   map[record.Split]bool                      // what there is to be given
 	parts   map[string]int                             // of topics
 	ends    map[cluster.TopicPartition][2]int64        // of the reader's goroutine: high watermark and stable end when the run began; nil until they are known
@@ -47,7 +48,7 @@ func (r *reader) joinGroup() {
 	}
 	g := &grouping{
 		r: r, clusterID: r.id, splits: map[cluster.TopicPartition][]*split{}, marks: map[cluster.TopicPartition]map[string]Mark{},
-		found: map[record.Split]bool{}, parts: map[string]int{},
+		reached: map[reached]int64{}, found: map[record.Split]bool{}, parts: map[string]int{},
 	}
 	g.m = newMember(r.ctx, r.cluster, r.e.Group, r.e.GroupProtocol, g)
 	r.group = g
@@ -65,9 +66,11 @@ func (g *grouping) rejoin() {
 		defer g.changing.Unlock()
 		old := g.member()
 		_ = old.leave(false) // what it has not committed is read again
+		proven := old.proofs()
 		n := newMember(g.r.ctx, c, g.r.e.Group, g.r.e.GroupProtocol, g)
 		g.mu.Lock()
 		g.m = n
+		n.believe(proven)
 		g.mu.Unlock()
 		n.subscribe(old.wanted())
 		g.r.poke()
@@ -134,7 +137,7 @@ func (g *grouping) revoked(parts []cluster.TopicPartition, patience time.Duratio
 		}
 	}
 	g.forget(parts, list)
-	if g.r.e.ctx.Err() == nil {
+	if !g.leaves() {
 		g.r.event(Event{Kind: Note, Text: fmt.Sprintf("%s: group %s takes %s from this run", g.r.name, g.r.e.Group, g.partsText(parts))})
 	}
 	return last
@@ -143,10 +146,14 @@ func (g *grouping) revoked(parts []cluster.TopicPartition, patience time.Duratio
 // lost implements memberHandler.
 func (g *grouping) lost(parts []cluster.TopicPartition) {
 	g.forget(parts, g.disown(parts))
-	if g.r.e.ctx.Err() == nil {
+	if !g.leaves() {
 		g.r.event(Event{Kind: Lost, Text: fmt.Sprintf("%s: group %s has lost this run, and others may have %s now; joining again", g.r.name, g.r.e.Group, g.partsText(parts))})
 	}
 }
+
+// leaves reports whether the membership ends with the run, or with what it reads of
+// the cluster.
+func (g *grouping) leaves() bool { return g.r.e.ctx.Err() != nil || g.member().leaves() }
 
 // disown ends the reading of partitions: nothing more of them is written, but for
 // a write that has begun.
@@ -197,7 +204,14 @@ func (g *grouping) keep(marks []Mark) {
 		if g.marks[p] == nil {
 			g.marks[p] = map[string]Mark{}
 		}
+		for stream, other := range g.marks[p] {
+			if other.TopicID != k.TopicID && other.TopicID != [16]byte{} && k.TopicID != [16]byte{} {
+				delete(g.marks[p], stream) // its topic was made again
+			}
+		}
 		g.marks[p][k.Stream] = k
+		of := reached{p, k.TopicID}
+		g.reached[of] = max(g.reached[of], k.Offset)
 		news[p] = committed{}
 	}
 	m := g.m

@@ -1,8 +1,11 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -124,7 +127,7 @@ func (m *member) explainCommit(err error) error {
 // what it was of is either kept, and committed then, or another's.
 func passing(err error) bool {
 	for _, code := range []error{
-		errDoubtful, kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch,
+		errDoubtful, kerr.UnknownTopicID, kerr.UnknownTopicOrPartition, kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch,
 		context.DeadlineExceeded, // members of a group that agrees wait with their commits
 	} {
 		if errors.Is(err, code) {
@@ -145,26 +148,37 @@ func gone(err error) bool {
 // partition that was refused and stays pending.
 func (m *member) commit(ctx context.Context, cl *kgo.Client, of []cluster.TopicPartition) error {
 	batch := m.batch(of)
+	unknown := map[cluster.TopicPartition]committed{}
+	for p, at := range batch {
+		if at.topicID == [16]byte{} {
+			unknown[p] = at
+			delete(batch, p)
+		}
+	}
+	// One topic without an id makes a request one by names.
+	return cmp.Or(m.send(ctx, cl, batch), m.send(ctx, cl, unknown))
+}
+
+func (m *member) send(ctx context.Context, cl *kgo.Client, batch map[cluster.TopicPartition]committed) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	offsets := map[string]map[int32]kgo.EpochOffset{}
-	for p, at := range batch {
-		if offsets[p.Topic] == nil {
-			offsets[p.Topic] = map[int32]kgo.EpochOffset{}
-		}
-		offsets[p.Topic][p.Partition] = kgo.EpochOffset{Epoch: at.epoch, Offset: at.offset}
+	now, err := m.topicsNow(ctx, cl, batch)
+	if err != nil {
+		return err
 	}
 	var sent *kmsg.OffsetCommitRequest
 	var doubtful bool
 	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
-		doubtful = m.amend(req, batch)
+		doubtful = m.fill(req, batch, now)
 		sent = req
 		return nil
 	})
 	var answer *kmsg.OffsetCommitResponse
-	var err error
-	cl.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, e error) {
+	// The client refuses to commit for a name that was another topic's when it first
+	// met it. So it is asked for a name that it does not know, and the request that
+	// it makes is filled afterwards.
+	cl.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{"": {0: {}}}, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, e error) {
 		answer, err = resp, e
 	})
 	if err != nil {
@@ -199,40 +213,70 @@ func (m *member) batch(of []cluster.TopicPartition) map[cluster.TopicPartition]c
 	return list
 }
 
-// amend makes a request one for exactly what is this member's now, under the ids
-// of the topics that were read. A client that waited for its group to agree may
-// send it late; and a name may be another topic's by now. It reports whether
-// something was left out because of that, which only a broker that is told ids can
-// decide.
-func (m *member) amend(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPartition]committed) (doubtful bool) {
+// topicsNow are the ids of the topics that have the names now, for brokers that
+// take commits by name only; nil for others.
+func (m *member) topicsNow(ctx context.Context, cl *kgo.Client, batch map[cluster.TopicPartition]committed) (map[string][16]byte, error) {
+	m.mu.Lock()
+	byID := m.byID
+	m.mu.Unlock()
+	req := kmsg.NewPtrMetadataRequest()
+	for p, at := range batch {
+		known := slices.ContainsFunc(req.Topics, func(t kmsg.MetadataRequestTopic) bool { return *t.Topic == p.Topic })
+		if byID || known || at.topicID == [16]byte{} {
+			continue
+		}
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = &p.Topic
+		req.Topics = append(req.Topics, t)
+	}
+	if len(req.Topics) == 0 {
+		return nil, nil
+	}
+	resp, err := req.RequestWith(ctx, cl)
+	if err != nil {
+		return nil, err
+	}
+	now := map[string][16]byte{}
+	for _, t := range resp.Topics {
+		if t.Topic != nil {
+			now[*t.Topic] = t.TopicID
+		}
+	}
+	return now, nil
+}
+
+// fill puts into a request exactly what is this member's now, each under the id
+// of the topic that was read: partitions of one name may be of two topics while one
+// is made anew. A client that waited for its group to agree may send it late. It
+// reports whether something was left out because the name is another topic's,
+// which only a broker that is told ids can decide.
+func (m *member) fill(req *kmsg.OffsetCommitRequest, batch map[cluster.TopicPartition]committed, now map[string][16]byte) (doubtful bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	metadata := ""
-	topics := req.Topics[:0]
-	for _, t := range req.Topics {
-		parts := t.Partitions[:0]
-		for _, p := range t.Partitions {
-			at := cluster.TopicPartition{Topic: t.Topic, Partition: p.Partition}
-			read := batch[at].topicID
-			if _, mine := m.owned[at]; !mine {
-				delete(m.pending, at)
-				continue
-			}
-			if !m.byID && read != [16]byte{} && t.TopicID != [16]byte{} && read != t.TopicID {
-				doubtful = true
-				continue
-			}
-			if read != [16]byte{} {
-				t.TopicID = read
-			}
-			p.Metadata = &metadata
-			parts = append(parts, p)
+	req.Topics = nil
+	for at, c := range batch {
+		if _, mine := m.owned[at]; !mine {
+			delete(m.pending, at)
+			continue
 		}
-		if t.Partitions = parts; len(parts) > 0 {
-			topics = append(topics, t)
+		if is := now[at.Topic]; is != [16]byte{} && c.topicID != [16]byte{} && is != c.topicID {
+			doubtful = true
+			continue
 		}
+		i := slices.IndexFunc(req.Topics, func(t kmsg.OffsetCommitRequestTopic) bool {
+			return t.Topic == at.Topic && t.TopicID == c.topicID
+		})
+		if i < 0 {
+			i = len(req.Topics)
+			t := kmsg.NewOffsetCommitRequestTopic()
+			t.Topic, t.TopicID = at.Topic, c.topicID
+			req.Topics = append(req.Topics, t)
+		}
+		p := kmsg.NewOffsetCommitRequestTopicPartition()
+		p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = at.Partition, c.offset, c.epoch, &metadata
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 	}
-	req.Topics = topics
 	return doubtful
 }
 
@@ -255,15 +299,17 @@ func (m *member) acknowledge(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCom
 		for _, p := range t.Partitions {
 			at := cluster.TopicPartition{Topic: name, Partition: p.Partition}
 			err := kerr.ErrorForCode(p.ErrorCode)
-			_, mine := m.owned[at]
-			switch {
-			case err == nil && mine:
-				m.done[at] = batch[at]
-			case err != nil && !gone(err):
+			if err != nil && (!gone(err) || m.doubt(at, batch[at])) {
 				if refused == nil {
 					refused = err
 				}
 				continue
+			}
+			if _, mine := m.owned[at]; err == nil && mine {
+				m.done[at] = batch[at]
+			}
+			if err == nil {
+				m.proven[at] = batch[at].topicID
 			}
 			if m.pending[at] == batch[at] {
 				delete(m.pending, at)
@@ -271,4 +317,45 @@ func (m *member) acknowledge(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCom
 		}
 	}
 	return refused
+}
+
+// doubt reports whether a commit that was refused because there is no such topic
+// is worth another try: the coordinator may not have heard yet of a new one.
+func (m *member) doubt(p cluster.TopicPartition, at committed) bool {
+	d := m.doubts[p]
+	if d.topicID != at.topicID {
+		d = doubt{topicID: at.topicID}
+	}
+	d.times++
+	m.doubts[p] = d
+	return d.times <= mostDoubts
+}
+
+type doubt struct {
+	topicID [16]byte
+	times   int
+}
+
+const mostDoubts = 3
+
+// provenFor reports whether this member has committed for a partition of just this
+// topic, so that what the group has is of no other of the name.
+func (m *member) provenFor(p cluster.TopicPartition, topicID [16]byte) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.proven[p] == topicID
+}
+
+// proofs is what provenFor knows.
+func (m *member) proofs() map[cluster.TopicPartition][16]byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.proven)
+}
+
+// believe takes over what an earlier member knew.
+func (m *member) believe(proven map[cluster.TopicPartition][16]byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.Copy(m.proven, proven)
 }

@@ -39,6 +39,17 @@ func (m *member) leave(dead bool) error {
 	return m.final
 }
 
+// leaves reports whether the membership ends of this run's own accord: what it
+// loses then, and what its client says of being closed, is no news.
+func (m *member) leaves() bool {
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.left
+}
+
 // explainLast is ExplainGroup for the last commit.
 func (m *member) explainLast(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -35,6 +35,8 @@ type member struct {
 	owned   map[cluster.TopicPartition]bool      // what may be committed; false: it is being handed over, and not read any more
 	pending map[cluster.TopicPartition]committed // to be committed
 	done    map[cluster.TopicPartition]committed // what the group has
+	doubts  map[cluster.TopicPartition]doubt     // of commits whose topic is not known to the coordinator
+	proven  map[cluster.TopicPartition][16]byte  // of which topic the last commit was that was accepted
 	since   time.Time                            // when partitions were last given or taken; zero before the first time
 	begun   time.Time                            // when joining began
 	left    bool                                 // nothing is tried any more
@@ -81,6 +83,7 @@ func newMember(ctx context.Context, c *cluster.Cluster, group string, protocol G
 	m := &member{
 		cluster: c, group: group, protocol: protocol, h: h, wake: make(chan struct{}, 1), news: make(chan struct{}, 1), anew: make(chan error, 1),
 		owned: map[cluster.TopicPartition]bool{}, pending: map[cluster.TopicPartition]committed{}, done: map[cluster.TopicPartition]committed{},
+		doubts: map[cluster.TopicPartition]doubt{}, proven: map[cluster.TopicPartition][16]byte{},
 	}
 	m.ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	m.running.Go(m.run)

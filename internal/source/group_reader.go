@@ -186,7 +186,9 @@ func (g *grouping) standing(ctx context.Context) error {
 		case errors.Is(o.Err, kerr.UnstableOffsetCommit):
 			unstable = fault.New(fault.Unreachable, "%s: the commits of group %s are being changed by a transaction", g.r.name, g.r.e.Group).On(g.r.name)
 		case o.Err == nil && o.At >= 0:
-			known[cluster.TopicPartition{Topic: o.Topic, Partition: o.Partition}] = o.At
+			if p := (cluster.TopicPartition{Topic: o.Topic, Partition: o.Partition}); !g.isStale(p, o.At) {
+				known[p] = o.At
+			}
 		}
 	})
 	if unstable != nil {

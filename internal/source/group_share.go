@@ -2,8 +2,11 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -135,6 +138,9 @@ func (r *reader) hasShare(ctx context.Context) bool {
 
 // trouble implements memberHandler.
 func (g *grouping) trouble(err error, final bool) {
+	if err != nil && !final && (g.leaves() || errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed)) {
+		return // of its own end
+	}
 	g.mu.Lock()
 	before := g.told
 	switch {

@@ -31,6 +31,10 @@ type reader struct {
 	running sync.WaitGroup // of the feeds and of attempts to connect anew
 	wake    chan struct{}  // capacity 1: something has changed
 
+	ids       map[string][][16]byte // of topics, in the order in which they were met
+	remade    map[string]*remade
+	restarted map[string]bool // topics whose old partitions have told that they were made again
+
 	group    *grouping           // nil without a group
 	live     map[place]*delivery // what is under way, finished or failed
 	origins  map[place]origin    // of what could not be started at once
@@ -81,6 +85,7 @@ func newReader(e *engine, name string, c *cluster.Cluster, wants []Want) *reader
 		e: e, name: name, cluster: c, desired: desire{wants, c}, feeds: map[feedKey]*feed{}, wake: make(chan struct{}, 1),
 		live: map[place]*delivery{}, origins: map[place]origin{}, checked: map[string]bool{}, absent: map[string]bool{},
 		noted: map[string]bool{}, heard: map[string]time.Time{}, familiar: map[place]bool{}, reasons: map[string]bool{}, unread: map[string]int{},
+		ids: map[string][][16]byte{}, remade: map[string]*remade{}, restarted: map[string]bool{},
 	}
 	e.Monitor.state(name, ClusterReading)
 	for _, w := range wants {
@@ -274,8 +279,8 @@ func (r *reader) final(err error, since time.Time) bool {
 // lost tells, once per change, that there is no contact, unless that has been
 // told of the brokers or nothing is wanted of the cluster any more.
 func (r *reader) lost(err error) {
-	if errors.Is(err, context.Canceled) {
-		return // it is the run, or a new plan, that has ended the call
+	if r.ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return // it is the end of the run, or a new plan, that has ended the call
 	}
 	r.hasten()
 	if r.told || r.brokersLost() {
