@@ -63,6 +63,7 @@ func TestACanceledCallIsNoLoss(t *testing.T) {
 	var told []string
 	e := newEngine(Options{Sink: deaf{}, Event: func(ev Event) { told = append(told, ev.Text) }})
 	r := newReader(e, "west", nil, []Want{{ID: "orders", Stream: &metadata.Stream{Name: "orders"}, Source: &metadata.Source{Cluster: "west"}}})
+	r.ctx = t.Context()
 	r.lost(fmt.Errorf("west: %w", context.Canceled))
 	if len(told) != 0 || r.told {
 		t.Errorf("told %q", told)
