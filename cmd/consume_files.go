@@ -64,7 +64,7 @@ func (o *consumeOptions) setFiles(cmd *cobra.Command, f consumeFlags) (err error
 	if o.files.state = f.files.state; o.files.state != "" && given(o.env, cmd, "on-gap") == settings.Default {
 		o.onGap = source.GapStop // what is lost must not be passed over unseen
 	}
-	if err := checkStatePath(cmd, f.files.state); err != nil {
+	if err := checkStatePath(f.files.state); err != nil {
 		return err
 	}
 	if every := f.files.rotateEvery; every < 0 || every == 0 && given(o.env, cmd, "rotate-every") != settings.Default {
@@ -98,10 +98,8 @@ func (o *fileOptions) setFormat(name string, delimiter *string) {
 }
 
 // checkStatePath refuses what is no name of a state file.
-func checkStatePath(cmd *cobra.Command, path string) error {
+func checkStatePath(path string) error {
 	switch {
-	case path == "" && onCommandLine(cmd, "state"):
-		return fault.New(fault.Usage, "--state needs a FILE")
 	case path == "-":
 		return fault.New(fault.Usage, "--state - is no file: positions are not written to stdout").WithHint("--state ./- is a file of that name")
 	case placeholder.MatchString(path):
