@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestATopicMadeAgainInAGroup(t *testing.T) {
 				var want []string
 				for p := range tc.parts {
 					east.Produce(topic, values("new", p, 8)...)
-					want = append(want, lines("orders", "east/"+topic+"/"+string('0'+rune(p)), "new", 8)...)
+					want = append(want, lines("orders", fmt.Sprintf("east/%s/%d", topic, p), "new", 8)...)
 				}
 				waitUntil(t, "all of the new one", func() bool { return len(r.sink.all()) >= 4+len(want) })
 				waitUntil(t, "the commits of the new one", func() bool {

@@ -298,25 +298,30 @@ func (m *member) acknowledge(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCom
 		}
 		for _, p := range t.Partitions {
 			at := cluster.TopicPartition{Topic: name, Partition: p.Partition}
-			err := kerr.ErrorForCode(p.ErrorCode)
-			if err != nil && (!gone(err) || m.doubt(at, batch[at])) {
-				if refused == nil {
-					refused = err
-				}
-				continue
-			}
-			if _, mine := m.owned[at]; err == nil && mine {
-				m.done[at] = batch[at]
-			}
-			if err == nil {
-				m.proven[at] = batch[at].topicID
-			}
-			if m.pending[at] == batch[at] {
-				delete(m.pending, at)
+			if err := m.answered(at, batch[at], kerr.ErrorForCode(p.ErrorCode)); err != nil && refused == nil {
+				refused = err
 			}
 		}
 	}
 	return refused
+}
+
+// answered notes what has become of one commit. It returns why it was refused if it
+// stays pending. The caller holds mu.
+func (m *member) answered(p cluster.TopicPartition, at committed, err error) error {
+	if err != nil && (!gone(err) || m.doubt(p, at)) {
+		return err
+	}
+	if _, mine := m.owned[p]; err == nil && mine {
+		m.done[p] = at
+	}
+	if err == nil {
+		m.proven[p] = at.topicID
+	}
+	if m.pending[p] == at {
+		delete(m.pending, p)
+	}
+	return nil
 }
 
 // doubt reports whether a commit that was refused because there is no such topic
