@@ -43,6 +43,7 @@ type Snapshot struct {
 	Offsets  int64          // that positions have moved by since the run began
 	Endless  bool           // some of what is read has no end
 	Short    bool           // some has stopped before its end, or does not go on
+	Blind    bool           // some cannot be looked at: Lag and Behind of the total are unknown
 	// Ordered says that Options.Order is by time. Late and Back are those of Stats.
 	Ordered    bool
 	Late, Back int64
@@ -252,6 +253,9 @@ func (m *Monitor) Snapshot(now time.Time) Snapshot {
 	splits := map[*split]Progress{}
 	for _, d := range m.reads {
 		p, open := d.progress(now)
+		if blind := snap.Clusters[d.split.Cluster].State == ClusterLost && !p.Short && d.reads(); blind {
+			p.Lag, p.Behind, snap.Blind = -1, -1, true // the log may have grown since
+		}
 		snap.Endless = snap.Endless || open
 		flows[d.flowKey()].join(p)
 		splits[d.split] = splits[d.split].further(p)
@@ -277,6 +281,9 @@ func (m *Monitor) Snapshot(now time.Time) Snapshot {
 		snap.Clusters[f.Cluster] = c
 		snap.Total.count(f.Progress)
 	}
+	if snap.Blind {
+		snap.Total.Lag, snap.Total.Behind = -1, -1
+	}
 	slices.SortFunc(snap.Flows, func(a, b FlowProgress) int {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Stream, b.Stream))
 	})
@@ -284,6 +291,13 @@ func (m *Monitor) Snapshot(now time.Time) Snapshot {
 }
 
 func unknownProgress() Progress { return Progress{Lag: -1, Behind: -1} }
+
+// reads reports whether something may still come of a delivery.
+func (d *delivery) reads() bool {
+	d.split.mu.Lock()
+	defer d.split.mu.Unlock()
+	return !d.done
+}
 
 // progress is how far a delivery is, and whether it has no end.
 func (d *delivery) progress(now time.Time) (p Progress, open bool) {

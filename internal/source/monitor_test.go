@@ -202,3 +202,26 @@ func TestAMonitorKnowsLostClustersAndBounds(t *testing.T) {
 		t.Errorf("at the end: %+v", snap)
 	}
 }
+
+// What was known of the ends of a cluster that is lost says nothing about its lag.
+func TestTheLagOfALostClusterIsUnknown(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	east, west := rig.Cluster("east"), rig.Cluster("west")
+	for _, c := range []*kafkatest.Cluster{east, west} {
+		c.CreateTopic("orders", 1, nil)
+		c.Produce("orders", values("v", 0, 10)...)
+	}
+	m := new(source.Monitor)
+	r := newRun(t, []*kafkatest.Cluster{east, west}, stream("orders", "orders", "east", "west"))
+	r.opts.Monitor = m
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { _, _ = r.run(ctx); close(ended) }()
+	await(t, m, "all read", func(s source.Snapshot) bool { return s.Total.Records == 20 && s.Total.Lag == 0 })
+	west.Fake().Close()
+	await(t, m, "lost", func(s source.Snapshot) bool {
+		return s.Clusters["west"].State == source.ClusterLost && s.Clusters["west"].Lag == -1 && s.Clusters["east"].Lag == 0 && s.Total.Lag == -1
+	})
+	cancel()
+	<-ended
+}
