@@ -356,6 +356,8 @@ func TestOnePartitionOfTheTargetIsDown(t *testing.T) {
 	if d := time.Since(killed); d > 5*time.Second {
 		t.Errorf("told after %v", d)
 	}
+	// Until the cluster has noticed it takes the broker for one that is there, but cannot be reached.
+	k.until(patience, "the partition to have no leader", func() bool { return three.Leader(target, 2) < 0 })
 	r := run(t, copying(east, three, source, target, "-e", "-p", "2", "--give-up", "4s"))
 	r.exits(t, 3)
 	r.says(t, 1, "west/"+target+": given up after 4s: no leader")

@@ -3,6 +3,8 @@ package kafkatest
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"slices"
 	"sync"
 	"testing"
@@ -232,11 +234,15 @@ func (c *Cluster) Commit(group, topic string, partition int32, offset int64) {
 }
 
 // untilCoordinated repeats a call until the group has a coordinator: the first
-// group of a new cluster waits for its internal topic.
+// group of a new cluster waits for its internal topic, and a client that has been
+// connected to a broker which was killed finds that out by an error.
 func (c *Cluster) untilCoordinated(ctx context.Context, group string, call func() error) {
 	c.t.Helper()
 	c.until(ctx, "coordinator of "+group, func() bool {
 		err := call()
+		if _, broken := errors.AsType[net.Error](err); broken && ctx.Err() == nil || errors.Is(err, io.EOF) {
+			return false
+		}
 		if errors.Is(err, kerr.CoordinatorNotAvailable) || errors.Is(err, kerr.CoordinatorLoadInProgress) || errors.Is(err, kerr.NotCoordinator) {
 			return false
 		}
