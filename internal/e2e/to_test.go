@@ -310,7 +310,7 @@ func TestTheTargetsLeadersMove(t *testing.T) {
 	for round := range 6 {
 		var list []kafkatest.Record
 		for i := range 3000 {
-			list = append(list, kafkatest.Record{Partition: int32(i % 3), Value: fmt.Appendf(nil, "%d %d", round, i), Time: 1_700_000_000_000})
+			list = append(list, kafkatest.Record{Partition: int32(i % 3), Value: fmt.Appendf(nil, "%d %d", round, i), Time: time.Now().UnixMilli()})
 		}
 		east.ProduceWith(source, []kgo.Opt{kgo.ProducerBatchMaxBytes(4 << 10)}, list...)
 		n += int64(len(list))
@@ -336,7 +336,7 @@ func TestOnePartitionOfTheTargetIsDown(t *testing.T) {
 	write := func(round int) {
 		var list []kafkatest.Record
 		for i := range 300 {
-			list = append(list, kafkatest.Record{Partition: int32(i % 3), Value: fmt.Appendf(nil, "%d %d", round, i), Time: 1_700_000_000_000})
+			list = append(list, kafkatest.Record{Partition: int32(i % 3), Value: fmt.Appendf(nil, "%d %d", round, i), Time: time.Now().UnixMilli()})
 		}
 		east.Produce(source, list...)
 	}
