@@ -71,9 +71,10 @@ func (p *pipeline) ask(ctx context.Context) error {
 }
 
 // leaveBehind keeps the positions of what has been taken, when the writer hangs
-// in a write that does not end.
+// in a write that does not end. Of a sink whose writes are not durable before Sync
+// nothing is kept: what was kept last holds.
 func (p *pipeline) leaveBehind() {
-	if p.ledger == nil {
+	if _, syncs := p.sink.(Syncer); syncs || p.ledger == nil {
 		return
 	}
 	p.ledger.last(nil)
