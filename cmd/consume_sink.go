@@ -283,31 +283,11 @@ const byTopic = ""
 
 // take formats one record for one stream.
 func (p *preparation) take(r *record.Record, stream int) bool {
-	if p.limit >= 0 && p.block.Written >= p.limit {
-		p.full, p.seen = true, min(p.seen, r.Offset) // it may have been delivered to another stream
-		return false
+	key, value, more := p.admit(r, stream)
+	if key == nil {
+		return more
 	}
-	w, d := p.w, &p.decoders[stream]
-	w.shown.begin(d.shown, d.choice.shown, r)
-	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
-		p.judged = &w.judged
-		p.judged.begin(d.judged, d.choice.judged, r)
-	}
-	if !p.keeps(r, stream) {
-		p.block.Filtered++
-		p.seen = r.Offset + 1
-		return true
-	}
-	key, value := &p.null, &p.null
-	if w.s.decodesKey {
-		key = w.shown.Key()
-	}
-	if w.s.decodesValue {
-		value = w.shown.Value()
-	}
-	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
-		return p.err == nil
-	}
+	w := p.w
 	if r.Decoded != nil {
 		w.s.sawDecoded(r.Decoded)
 	}
@@ -323,6 +303,37 @@ func (p *preparation) take(r *record.Record, stream int) bool {
 	p.block.Count(stream, 1)
 	p.seen = r.Offset + 1
 	return true
+}
+
+// admit decodes one record for one stream. The key is nil if it is not to be
+// written; more says whether others are to follow.
+func (p *preparation) admit(r *record.Record, stream int) (key, value *record.Value, more bool) {
+	if p.limit >= 0 && p.block.Written >= p.limit {
+		p.full, p.seen = true, min(p.seen, r.Offset) // it may have been delivered to another stream
+		return nil, nil, false
+	}
+	w, d := p.w, &p.decoders[stream]
+	w.shown.begin(d.shown, d.choice.shown, r)
+	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
+		p.judged = &w.judged
+		p.judged.begin(d.judged, d.choice.judged, r)
+	}
+	if !p.keeps(r, stream) {
+		p.block.Filtered++
+		p.seen = r.Offset + 1
+		return nil, nil, true
+	}
+	key, value = &p.null, &p.null
+	if w.s.decodesKey {
+		key = w.shown.Key()
+	}
+	if w.s.decodesValue {
+		value = w.shown.Value()
+	}
+	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
+		return nil, nil, p.err == nil
+	}
+	return key, value, true
 }
 
 // undecodable applies the policy to a record and reports whether it is written.

@@ -215,31 +215,11 @@ func (p *toPreparation) takes(n int) bool { return p.limit < 0 || p.block.Writte
 
 // take adds one record for one stream.
 func (p *toPreparation) take(r *record.Record, stream int) bool {
-	if p.limit >= 0 && p.block.Written >= p.limit {
-		p.full = true
-		return false
+	key, value, more := p.admit(r, stream)
+	if key == nil {
+		return more
 	}
-	w, d := p.w, &p.decoders[stream]
-	w.shown.begin(d.shown, d.choice.shown, r)
-	if p.judged = &w.shown; d.choice.judged != d.choice.shown {
-		p.judged = &w.judged
-		p.judged.begin(d.judged, d.choice.judged, r)
-	}
-	if !p.keeps(r, stream) {
-		p.block.Filtered++
-		p.seen = r.Offset + 1
-		return true
-	}
-	key, value := &p.null, &p.null
-	if w.s.decodesKey {
-		key = w.shown.Key()
-	}
-	if w.s.decodesValue {
-		value = w.shown.Value()
-	}
-	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
-		return p.err == nil
-	}
+	w := p.w
 	if p.err = p.lacksStored(r); p.err != nil {
 		return false
 	}
