@@ -38,6 +38,7 @@ func NewStdout(w io.Writer) *Stdout {
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 			s.pipe = f
+			widen(f)
 		}
 	}
 	return s

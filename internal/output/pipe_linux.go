@@ -24,3 +24,19 @@ func unread(f *os.File) (n int64, reader bool) {
 	})
 	return n, reader || err != nil
 }
+
+// widen makes room in a pipe for more than the 64 KiB that it begins with, so that
+// a writer and a reader of much do not wait for each other at every turn. Where
+// the system allows no more, the pipe stays as it is.
+func widen(f *os.File) {
+	const room = 1 << 20 // what a system lets everybody have: /proc/sys/fs/pipe-max-size
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) {
+		if have, err := unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0); err == nil && have < room {
+			_, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, room)
+		}
+	})
+}
