@@ -132,7 +132,9 @@ func (t *tally) result(id test, e event, show func(string)) {
 	case "fail":
 		t.failed = append(t.failed, id)
 	}
-	if !strings.Contains(id.name, "/") || e.Action == "fail" {
+	if e.Action == "fail" {
+		show(t.said(id) + "\n")
+	} else if !strings.Contains(id.name, "/") {
 		show(fmt.Sprintf("--- %s: %s (%.2fs)\n", strings.ToUpper(e.Action), id.name, e.Elapsed))
 	}
 }
