@@ -80,6 +80,7 @@ type consumeOptions struct {
 	format    output.Format
 	decode    codec.Choice
 	onDecode  string
+	schemas   *schemas
 	filter    *filter.Filter // nil is none
 	group     groupOptions
 	onGap     source.GapPolicy
