@@ -1,5 +1,6 @@
 // What Apache Avro itself makes of golden.py's values: for each line "schema TAB
-// bytes in hex" it writes "JSON TAB fingerprint in hex", or "! TAB why".
+// bytes in hex" it writes "JSON TAB fingerprint in hex TAB single-object encoding in
+// hex", or "! TAB why TAB".
 //
 //     java -cp avro-tools-1.12.2.jar Golden.java
 
@@ -10,6 +11,7 @@ import org.apache.avro.Schema;
 import org.apache.avro.SchemaNormalization;
 import org.apache.avro.generic.*;
 import org.apache.avro.io.*;
+import org.apache.avro.message.BinaryMessageEncoder;
 
 public class Golden {
   public static void main(String[] args) throws IOException {
@@ -20,7 +22,7 @@ public class Golden {
       try {
         out.println(tell(new Schema.Parser().parse(parts[0]), HexFormat.of().parseHex(parts[1])));
       } catch (Exception e) {
-        out.println("!\t" + e.toString().replaceAll("\\s+", " "));
+        out.println("!\t" + e.toString().replaceAll("\\s+", " ") + "\t");
       }
     }
   }
@@ -32,6 +34,9 @@ public class Golden {
     new GenericDatumWriter<Object>(schema).write(value, encoder);
     encoder.flush();
     byte[] fingerprint = SchemaNormalization.parsingFingerprint("CRC-64-AVRO", schema);
-    return json.toString(StandardCharsets.UTF_8) + "\t" + HexFormat.of().formatHex(fingerprint);
+    var single = new ByteArrayOutputStream();
+    new BinaryMessageEncoder<Object>(GenericData.get(), schema).encode(value, single);
+    var hex = HexFormat.of();
+    return json.toString(StandardCharsets.UTF_8) + "\t" + hex.formatHex(fingerprint) + "\t" + hex.formatHex(single.toByteArray());
   }
 }

@@ -5,8 +5,8 @@
     python3 golden.py [avro-tools-1.12.2.jar]
 
 Of each case, "bytes", "canonical", "fingerprint" and "tagged" are what fastavro
-makes of schema and value; "java" and "java_fingerprint" are what Apache Avro's own
-tools make of the bytes and the schema. "plain" is written here by hand: it is
+makes of schema and value; "java", "java_fingerprint" and "java_single" are what
+Apache Avro itself makes of the bytes and the schema. "plain" is written here by hand: it is
 kcm's own form.
 """
 import io
@@ -157,11 +157,11 @@ def ask_java(jar, cases):
     lines = "".join(c["schema"] + "\t" + c["bytes"] + "\n" for c in cases)
     out = subprocess.run(["java", "-cp", jar, program], input=lines.encode(), check=True, capture_output=True)
     for case, line in zip(cases, out.stdout.decode("utf-8").rstrip("\n").split("\n"), strict=True):
-        text, more = line.split("\t")
+        text, more, single = line.split("\t")
         if text == "!":
             print(case["name"], "in Java:", more, file=sys.stderr)
         else:
-            case["java"], case["java_fingerprint"] = text, more
+            case["java"], case["java_fingerprint"], case["java_single"] = text, more, single
 
 
 def make(name, schema, value, plain, refs=()):
