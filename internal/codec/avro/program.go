@@ -86,7 +86,9 @@ type compiler struct {
 func compile(root *typ, tagged bool) (p *program, ratio int) {
 	c := &compiler{tagged: tagged, records: map[*typ]*program{}}
 	p = c.program(root)
-	return p, c.widest + 64
+	// A byte of a payload chooses one value at most. Around it stand its own text,
+	// a symbol, what is written where records end, and a number's digits.
+	return p, 4*c.widest + 64
 }
 
 // program makes a program of any type.
@@ -133,6 +135,7 @@ type builder struct {
 func (b *builder) finish() *program {
 	b.tail = b.waiting.String()
 	b.size += len(b.tail)
+	b.widest = max(b.widest, len(b.tail))
 	b.done = true
 	return b.program
 }
