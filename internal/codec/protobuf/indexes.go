@@ -49,9 +49,9 @@ func (c *chooser) choose(payload []byte) (*table, []byte, error) {
 	if len(payload) == 0 {
 		return nil, nil, errNoIndexes
 	}
-	v, i, err := varint(payload, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("message indexes: %w", err)
+	v, i := varint(payload, 0)
+	if i < 0 {
+		return nil, nil, fmt.Errorf("message indexes: %w", damage(i))
 	}
 	count := protowire.DecodeZigZag(v)
 	if count < 0 || count > int64(len(payload)-i) {
@@ -63,9 +63,9 @@ func (c *chooser) choose(payload []byte) (*table, []byte, error) {
 		path = append(path, 0)
 	}
 	for range count {
-		v, end, err := varint(payload, i)
-		if err != nil {
-			return nil, nil, fmt.Errorf("message indexes: %w", err)
+		v, end := varint(payload, i)
+		if end < 0 {
+			return nil, nil, fmt.Errorf("message indexes: %w", damage(end))
 		}
 		if len(path) == maxNesting {
 			return nil, nil, fmt.Errorf("message indexes: %w", errDepth)

@@ -58,7 +58,7 @@ func formOf(md protoreflect.MessageDescriptor, t *table) form {
 		return plain
 	}
 	for i, want := range k.kinds {
-		if t.place(uint32(i+1)) != int32(i) || t.fields[i].kind != want || t.fields[i].shape != k.shape {
+		if t.slot(uint64(i+1)).place != int32(i) || t.fields[i].kind != want || t.fields[i].shape != k.shape {
 			return plain
 		}
 		if k.form == formValue && t.fields[i].oneof != 0 {
@@ -69,35 +69,35 @@ func formOf(md protoreflect.MessageDescriptor, t *table) form {
 }
 
 // write writes m in its type's form.
-func (w *walker) write(dst []byte, m content) ([]byte, error) {
+func (w *walker) write(dst []byte, m *content) ([]byte, error) {
 	switch m.t.form {
 	case plain:
-		return w.writePlain(dst, &m)
+		return w.writePlain(dst, m)
 	case formAny:
-		return w.writeAny(dst, &m)
+		return w.writeAny(dst, m)
 	case formTimestamp:
-		return w.writeTimestamp(dst, &m)
+		return w.writeTimestamp(dst, m)
 	case formDuration:
-		return w.writeDuration(dst, &m)
+		return w.writeDuration(dst, m)
 	case formWrapper:
 		f := &m.t.fields[0]
-		v, err := w.last(&m, 0)
+		v, err := last(m, 0)
 		if err != nil {
 			return dst, err
 		}
 		return f.scalar(dst, m.b, v)
 	case formStruct:
-		dst, some, err := w.entriesOf(dst, &m, &m.t.fields[0], m.base, m.end)
+		dst, some, err := w.entriesOf(dst, m, &m.t.fields[0], m.all)
 		if !some && err == nil {
 			dst = append(dst, "{}"...)
 		}
 		return dst, err
 	case formListValue:
-		return w.writeList(dst, &m)
+		return w.writeList(dst, m)
 	case formValue:
-		return w.writeValue(dst, &m)
+		return w.writeValue(dst, m)
 	case formFieldMask:
-		return w.writeMask(dst, &m)
+		return w.writeMask(dst, m)
 	default:
 		return append(dst, "{}"...), nil
 	}
@@ -119,11 +119,11 @@ func (w *walker) writePlain(dst []byte, m *content) ([]byte, error) {
 
 // last returns the value of a singular field that is no message, 0 when there is
 // none: of several the last. A text that is not there is the empty span.
-func (w *walker) last(m *content, place int32) (uint64, error) {
+func last(m *content, place int32) (uint64, error) {
 	f := &m.t.fields[place]
 	var v uint64
 	seen := false
-	for _, o := range w.found[m.base:m.end] {
+	for _, o := range m.all {
 		if o.place != place {
 			continue
 		}
@@ -137,8 +137,8 @@ func (w *walker) last(m *content, place int32) (uint64, error) {
 	return v, nil
 }
 
-func (w *walker) secondsAndNanos(m *content) (seconds, nanos int64) {
-	for _, o := range w.found[m.base:m.end] {
+func secondsAndNanos(m *content) (seconds, nanos int64) {
+	for _, o := range m.all {
 		if o.place == 0 {
 			seconds = int64(o.v)
 		} else {
@@ -151,7 +151,7 @@ func (w *walker) secondsAndNanos(m *content) (seconds, nanos int64) {
 // writeTimestamp writes RFC 3339 with 0, 3, 6 or 9 digits of a second; what is
 // outside the years 1 to 9999 is shown as the two numbers that it consists of.
 func (w *walker) writeTimestamp(dst []byte, m *content) ([]byte, error) {
-	seconds, nanos := w.secondsAndNanos(m)
+	seconds, nanos := secondsAndNanos(m)
 	if seconds < firstSecond || seconds > lastSecond || nanos < 0 || nanos > 999_999_999 {
 		return w.writePlain(dst, m)
 	}
@@ -165,7 +165,7 @@ func (w *walker) writeTimestamp(dst []byte, m *content) ([]byte, error) {
 // it consists of.
 func (w *walker) writeDuration(dst []byte, m *content) ([]byte, error) {
 	const most = 315_576_000_000
-	seconds, nanos := w.secondsAndNanos(m)
+	seconds, nanos := secondsAndNanos(m)
 	if seconds < -most || seconds > most || nanos < -999_999_999 || nanos > 999_999_999 ||
 		seconds > 0 && nanos < 0 || seconds < 0 && nanos > 0 {
 		return w.writePlain(dst, m)
@@ -182,7 +182,7 @@ func (w *walker) writeDuration(dst []byte, m *content) ([]byte, error) {
 func (w *walker) writeList(dst []byte, m *content) ([]byte, error) {
 	dst = append(dst, '[')
 	open := len(dst)
-	dst, err := w.elements(dst, m, &m.t.fields[0], m.base, m.end)
+	dst, err := w.elements(dst, m, &m.t.fields[0], m.all)
 	if err != nil || len(dst) == open {
 		return append(dst, ']'), err
 	}
@@ -192,13 +192,13 @@ func (w *walker) writeList(dst []byte, m *content) ([]byte, error) {
 
 // writeValue writes a value of JSON; one that holds nothing is null.
 func (w *walker) writeValue(dst []byte, m *content) ([]byte, error) {
-	if m.base == m.end {
+	if len(m.all) == 0 {
 		return append(dst, "null"...), nil
 	}
 	// The fields are those of one oneof: only one is left.
 	start := len(dst)
-	f := &m.t.fields[w.found[m.base].place]
-	dst, err := w.singular(dst, m, f, m.base, m.end)
+	f := &m.t.fields[m.all[0].place]
+	dst, err := w.singular(dst, m, f, m.all)
 	if err != nil {
 		return dst, err
 	}
@@ -209,13 +209,13 @@ func (w *walker) writeValue(dst []byte, m *content) ([]byte, error) {
 // writeMask writes paths in lower camel case with commas between them; those
 // that could not be read back are shown as they are.
 func (w *walker) writeMask(dst []byte, m *content) ([]byte, error) {
-	for _, o := range w.found[m.base:m.end] {
+	for _, o := range m.all {
 		if !validPath(at(m.b, o.v)) {
 			return w.writePlain(dst, m)
 		}
 	}
 	dst = append(dst, '"')
-	for i, o := range w.found[m.base:m.end] {
+	for i, o := range m.all {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -317,11 +317,11 @@ func appendFraction(dst []byte, nanos int64) []byte {
 // than an object. A message of a type that the schema does not know is shown as
 // its bytes, under value and in base64.
 func (w *walker) writeAny(dst []byte, m *content) ([]byte, error) {
-	address, err := w.last(m, 0)
+	address, err := last(m, 0)
 	if err != nil {
 		return dst, err
 	}
-	value, err := w.last(m, 1)
+	value, err := last(m, 1)
 	if err != nil {
 		return dst, err
 	}

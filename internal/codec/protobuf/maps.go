@@ -23,7 +23,7 @@ var errMapType = errors.New("a map whose type has not a key and a value")
 
 // entriesOf writes a map: its entries ordered by key, the last one of each key.
 // some is false when there is none.
-func (w *walker) entriesOf(dst []byte, m *content, f *field, i, j int) (_ []byte, some bool, _ error) {
+func (w *walker) entriesOf(dst []byte, m *content, f *field, all []found) (_ []byte, some bool, _ error) {
 	key, val := f.msg.key, f.msg.val
 	if key == nil {
 		return dst, false, errMapType
@@ -32,8 +32,8 @@ func (w *walker) entriesOf(dst []byte, m *content, f *field, i, j int) (_ []byte
 		return dst, false, errDepth
 	}
 	base, sorted := len(w.entries), true
-	for ; i < j; i++ {
-		e, err := readEntry(at(m.b, w.found[i].v), key, val, m.depth-1)
+	for _, o := range all {
+		e, err := readEntry(at(m.b, o.v), key, val, m.depth-1)
 		if err != nil {
 			return dst, false, fmt.Errorf("%s: %w", f.msg.name, err)
 		}
@@ -115,21 +115,18 @@ func (w *walker) order(base int, val *field, depth int) error {
 // readEntry reads one entry. A key or value that is not there is zero; of
 // several the last counts, and messages are merged.
 func readEntry(b []byte, key, val *field, depth int) (entry, error) {
-	var e entry
+	e := entry{key: key.orderOf(0)}
 	for i := 0; i < len(b); {
-		number, wire, start, err := tag(b, i)
-		if err != nil {
-			return e, err
-		}
-		v, end, err := value(b, start, number, wire)
-		if err != nil {
-			return e, err
+		tag, v, end := next(b, i)
+		if end < 0 {
+			return e, damage(end)
 		}
 		i = end
-		switch {
-		case number == 1 && wire == key.wire:
+		var err error
+		switch tag {
+		case 1<<3 | uint64(key.wire):
 			err = e.setKey(b, v, key, depth)
-		case number == 2 && wire == val.wire:
+		case 2<<3 | uint64(val.wire):
 			err = e.setValue(b, v, val, depth)
 		}
 		if err != nil {

@@ -13,8 +13,8 @@ type table struct {
 	name   string
 	form   form
 	fields []field // by number, extensions among them
-	dense  []int32 // by number: the field's place in fields, or -1
-	sparse map[uint32]int32
+	dense  []slot  // by number
+	sparse map[uint64]slot
 	oneofs int // how many, proto3's optional not counted
 	key    *field
 	val    *field // of a map's entry; nil otherwise
@@ -72,15 +72,29 @@ func (f *field) zero(v uint64) bool {
 	return v&f.mask == 0
 }
 
-// place returns where the field with that number is in fields, -1 if nowhere.
-func (t *table) place(number uint32) int32 {
-	if number < uint32(len(t.dense)) {
+// slot is what has to be known of a field to find its values on the wire.
+type slot struct {
+	place    int32 // in fields, or -1 when no field has the number
+	oneof    int16 // the oneof's place, those behind the 63rd as one; -1 without one
+	wire     uint8
+	packable bool
+}
+
+// slot returns that of a field number.
+func (t *table) slot(number uint64) slot {
+	if number < uint64(len(t.dense)) {
 		return t.dense[number]
 	}
-	if n, ok := t.sparse[number]; ok {
-		return n
+	if s, ok := t.sparse[number]; ok {
+		return s
 	}
-	return -1
+	return slot{place: -1}
+}
+
+// takes reports whether a field's value may have that wire type: numbers may be
+// packed whatever the schema says.
+func (s slot) takes(wire uint8) bool {
+	return s.place >= 0 && (wire == s.wire || wire == wireBytes && s.packable)
 }
 
 // denseMost is how far numbers are looked up in a slice.
@@ -117,8 +131,9 @@ func (b *builder) build(md protoreflect.MessageDescriptor) *table {
 	t.oneofs = len(oneofs)
 	t.fields = make([]field, len(fields))
 	for i, fd := range fields {
-		t.note(uint32(fd.Number()), int32(i))
-		t.fields[i] = b.field(fd, oneofs)
+		f := b.field(fd, oneofs)
+		t.fields[i] = f
+		t.note(uint64(fd.Number()), slot{place: int32(i), oneof: int16(min(f.oneof, 63)), wire: f.wire, packable: f.packable})
 	}
 	if md.IsMapEntry() && len(fields) == 2 {
 		t.key, t.val = &t.fields[0], &t.fields[1]
@@ -127,18 +142,18 @@ func (b *builder) build(md protoreflect.MessageDescriptor) *table {
 	return t
 }
 
-func (t *table) note(number uint32, place int32) {
+func (t *table) note(number uint64, s slot) {
 	if number > denseMost {
 		if t.sparse == nil {
-			t.sparse = map[uint32]int32{}
+			t.sparse = map[uint64]slot{}
 		}
-		t.sparse[number] = place
+		t.sparse[number] = s
 		return
 	}
-	for uint32(len(t.dense)) <= number {
-		t.dense = append(t.dense, -1)
+	for uint64(len(t.dense)) <= number {
+		t.dense = append(t.dense, slot{place: -1})
 	}
-	t.dense[number] = place
+	t.dense[number] = s
 }
 
 func (b *builder) field(fd protoreflect.FieldDescriptor, oneofs map[int]int32) field {

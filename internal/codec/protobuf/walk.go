@@ -39,19 +39,20 @@ func (w *walker) message(dst, b []byte, t *table, depth int) ([]byte, error) {
 	if err := w.index(b, t, depth); err != nil {
 		return dst, fmt.Errorf("%s: %w", t.name, err)
 	}
-	m := content{b: b, t: t, base: base, end: len(w.found), unknown: unknown, depth: depth}
-	dst, err := w.write(dst, m)
+	// What is written meanwhile is noted behind this part of found, or elsewhere.
+	m := content{b: b, t: t, all: w.found[base:len(w.found):len(w.found)], unknown: unknown, depth: depth}
+	dst, err := w.write(dst, &m)
 	w.found, w.unknown = w.found[:base], w.unknown[:unknown]
 	return dst, err
 }
 
 // content is a message of which is known where its fields lie.
 type content struct {
-	b         []byte
-	t         *table
-	base, end int // of its part of found
-	unknown   int // where its part of unknown begins
-	depth     int
+	b       []byte
+	t       *table
+	all     []found
+	unknown int // where its part of unknown begins
+	depth   int
 }
 
 // index notes where the fields of b lie, ordered by number, and leaves out the
@@ -60,34 +61,27 @@ func (w *walker) index(b []byte, t *table, depth int) error {
 	base, last := len(w.found), int32(0)
 	sorted, contested := true, false
 	var oneofs uint64
+	all := w.found
 	for i := 0; i < len(b); {
-		from := i
-		number, wire, i2, err := tag(b, i)
-		if err != nil {
-			return err
+		tag, v, end := next(b, i)
+		if end < 0 {
+			return damage(end)
 		}
-		v, end, err := value(b, i2, number, wire)
-		if err != nil {
-			return err
+		s := t.slot(tag >> 3)
+		if wire := uint8(tag & 7); s.takes(wire) {
+			all = append(all, found{v: v, place: s.place, packed: wire != s.wire})
+			if s.oneof >= 0 {
+				contested = contested || oneofs>>s.oneof&1 != 0
+				oneofs |= 1 << s.oneof
+			}
+			sorted = sorted && s.place >= last
+			last = s.place
+		} else if w.keep {
+			w.unknown = append(w.unknown, b[i:end]...)
 		}
 		i = end
-		place := t.place(number)
-		if place < 0 || !t.fields[place].takes(wire) {
-			if w.keep {
-				w.unknown = append(w.unknown, b[from:end]...)
-			}
-			continue
-		}
-		f := &t.fields[place]
-		w.found = append(w.found, found{v: v, place: place, packed: wire != f.wire})
-		if f.oneof >= 0 {
-			bit := uint64(1) << min(f.oneof, 63)
-			contested = contested || oneofs&bit != 0
-			oneofs |= bit
-		}
-		sorted = sorted && place >= last
-		last = place
 	}
+	w.found = all
 	if contested {
 		if err := w.settle(b, t, base, depth); err != nil {
 			return err
@@ -99,10 +93,17 @@ func (w *walker) index(b []byte, t *table, depth int) error {
 	return nil
 }
 
-// takes reports whether a field's value may have that wire type: numbers may be
-// packed whatever the schema says.
-func (f *field) takes(wire uint8) bool {
-	return wire == f.wire || wire == wireBytes && f.packable
+// next reads the field at b[i:]. An end below 0 is damage.
+func next(b []byte, i int) (tag, v uint64, end int) {
+	tag, i = varint(b, i)
+	if i < 0 {
+		return 0, 0, i
+	}
+	if !validTag(tag) {
+		return 0, 0, isNumber
+	}
+	v, end = value(b, i, tag)
+	return tag, v, end
 }
 
 // settle takes out what a later field of the same oneof replaces. It has to be
@@ -141,10 +142,10 @@ const replaced = -2
 // members writes the fields of m, each with a comma before it.
 func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 	next := int32(0)
-	for i := m.base; i < m.end; {
-		place := w.found[i].place
+	for i := 0; i < len(m.all); {
+		place := m.all[i].place
 		j := i + 1
-		for j < m.end && w.found[j].place == place {
+		for j < len(m.all) && m.all[j].place == place {
 			j++
 		}
 		if w.absent {
@@ -154,16 +155,11 @@ func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 		f := &m.t.fields[place]
 		switch f.shape {
 		case singular:
-			dst, err = w.singular(dst, m, f, i, j)
+			dst, err = w.singular(dst, m, f, m.all[i:j])
 		case list:
-			dst, err = w.list(dst, m, f, i, j)
+			dst, err = w.list(dst, m, f, m.all[i:j])
 		case mapped:
-			start := len(dst)
-			dst = append(dst, f.label...)
-			var some bool
-			if dst, some, err = w.entriesOf(dst, m, f, i, j); !some {
-				dst = dst[:start]
-			}
+			dst, _, err = w.entriesOf(append(dst, f.label...), m, f, m.all[i:j])
 		}
 		if err != nil {
 			return dst, m.t.located(f, err)
@@ -202,23 +198,21 @@ func (t *table) located(f *field, err error) error {
 // singular writes a field that is there once; of several values on the wire
 // the last counts, and of messages the merged ones: one behind the other they
 // are the merged message's bytes.
-func (w *walker) singular(dst []byte, m *content, f *field, i, j int) ([]byte, error) {
-	if j-i > 1 {
-		for _, o := range w.found[i : j-1] {
+func (w *walker) singular(dst []byte, m *content, f *field, all []found) ([]byte, error) {
+	last := len(all) - 1
+	if last > 0 {
+		for _, o := range all {
 			if err := check(m.b, f, o, m.depth); err != nil {
 				return dst, err
 			}
 		}
 	}
-	v := w.found[j-1].v
+	v := all[last].v
 	if f.kind == kindMessage {
 		in := at(m.b, v)
-		if j-i > 1 {
-			if err := check(m.b, f, w.found[j-1], m.depth); err != nil {
-				return dst, err
-			}
+		if last > 0 {
 			in = nil
-			for _, o := range w.found[i:j] {
+			for _, o := range all {
 				in = append(in, at(m.b, o.v)...)
 			}
 		}
@@ -232,11 +226,11 @@ func (w *walker) singular(dst []byte, m *content, f *field, i, j int) ([]byte, e
 
 // list writes a repeated field. One without elements (packed ones can be) is
 // not there.
-func (w *walker) list(dst []byte, m *content, f *field, i, j int) ([]byte, error) {
+func (w *walker) list(dst []byte, m *content, f *field, all []found) ([]byte, error) {
 	start := len(dst)
 	dst = append(append(dst, f.label...), '[')
 	open := len(dst)
-	dst, err := w.elements(dst, m, f, i, j)
+	dst, err := w.elements(dst, m, f, all)
 	if err != nil {
 		return dst, err
 	}
@@ -251,10 +245,9 @@ func (w *walker) list(dst []byte, m *content, f *field, i, j int) ([]byte, error
 }
 
 // elements writes those of a repeated field, each with a comma behind it.
-func (w *walker) elements(dst []byte, m *content, f *field, i, j int) ([]byte, error) {
+func (w *walker) elements(dst []byte, m *content, f *field, all []found) ([]byte, error) {
 	var err error
-	for ; i < j; i++ {
-		o := w.found[i]
+	for _, o := range all {
 		switch {
 		case o.packed:
 			dst, err = f.packed(dst, at(m.b, o.v))
@@ -275,10 +268,11 @@ func (w *walker) elements(dst []byte, m *content, f *field, i, j int) ([]byte, e
 // packed writes the numbers in b, each with a comma behind it.
 func (f *field) packed(dst, b []byte) ([]byte, error) {
 	for i := 0; i < len(b); {
-		v, end, err := value(b, i, 0, f.wire)
-		if err != nil {
-			return dst, err
+		v, end := value(b, i, uint64(f.wire))
+		if end < 0 {
+			return dst, damage(end)
 		}
+		var err error
 		if dst, err = f.scalar(dst, b, v); err != nil {
 			return dst, err
 		}
@@ -298,9 +292,9 @@ func check(b []byte, f *field, o found, depth int) error {
 		return errText
 	case o.packed:
 		for i, in := 0, at(b, o.v); i < len(in); {
-			_, end, err := value(in, i, 0, f.wire)
-			if err != nil {
-				return err
+			_, end := value(in, i, uint64(f.wire))
+			if end < 0 {
+				return damage(end)
 			}
 			i = end
 		}
@@ -313,21 +307,17 @@ func checkMessage(b []byte, t *table, depth int) error {
 		return errDepth
 	}
 	for i := 0; i < len(b); {
-		number, wire, start, err := tag(b, i)
-		if err != nil {
-			return fmt.Errorf("%s: %w", t.name, err)
-		}
-		v, end, err := value(b, start, number, wire)
-		if err != nil {
-			return fmt.Errorf("%s: %w", t.name, err)
+		tag, v, end := next(b, i)
+		if end < 0 {
+			return fmt.Errorf("%s: %w", t.name, damage(end))
 		}
 		i = end
-		place := t.place(number)
-		if place < 0 || !t.fields[place].takes(wire) {
+		s, wire := t.slot(tag>>3), uint8(tag&7)
+		if !s.takes(wire) {
 			continue
 		}
-		f := &t.fields[place]
-		if err := check(b, f, found{v: v, packed: wire != f.wire}, depth); err != nil {
+		f := &t.fields[s.place]
+		if err := check(b, f, found{v: v, packed: wire != s.wire}, depth); err != nil {
 			return t.located(f, err)
 		}
 	}
