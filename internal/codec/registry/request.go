@@ -117,7 +117,7 @@ func (c *Client) round(ctx context.Context, q question, into any) error {
 			c.current.Store(int32(at)) //nolint:gosec // an index of a short list
 			return err
 		}
-		if c.ctx.Err() != nil || (errors.Is(ctx.Err(), context.Canceled)) {
+		if c.ctx.Err() != nil || errors.Is(ctx.Err(), context.Canceled) {
 			e := fault.New(fault.Failed, "the question to %s was cut short", c.name)
 			e.Err = &passing{}
 			return e
