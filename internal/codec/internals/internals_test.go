@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/mirror"
 )
 
@@ -198,8 +199,8 @@ func TestErrorsSayWhere(t *testing.T) {
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("%s %s %s: %v, want %s", tt.topic, tt.key, tt.value, err, tt.want)
 		}
-		if errors.Is(err, ErrOther) {
-			t.Errorf("%s: ErrOther", tt.topic)
+		if errors.Is(err, codec.ErrOther) {
+			t.Errorf("%s: codec.ErrOther", tt.topic)
 		}
 	}
 }
@@ -220,7 +221,7 @@ func TestOtherHeartbeats(t *testing.T) {
 		"another version":      func() ([]byte, error) { return topic.AppendValue(nil, key, append([]byte{0, 1}, value[2:]...)) },
 		"a value that is long": func() ([]byte, error) { return topic.AppendValue(nil, key, append(value, 0)) },
 	} {
-		if out, err := f(); !errors.Is(err, ErrOther) {
+		if out, err := f(); !errors.Is(err, codec.ErrOther) {
 			t.Errorf("%s: %s, %v", name, out, err)
 		}
 	}
