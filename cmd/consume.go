@@ -159,7 +159,7 @@ kept; --order timestamp merges partitions and clusters by time.`,
 		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns, "replay": completePaths,
 		"metrics":        completeNothing,
 		"order":          oneOfWords(string(source.OrderNone), string(source.OrderTimestamp)),
-		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
+		"group-protocol": oneOfWords("classic", "consumer"), "group": completeGroups(env),
 	})
 	return cmd
 }
@@ -232,6 +232,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return o.setTo(cmd, f) },
 		func() error { return o.setSchemas(f.schemas) },
 		func() error { return o.setOrder(cmd, f) },
+		o.checkStdout,
 		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {

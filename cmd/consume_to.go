@@ -348,13 +348,10 @@ func (t *target) tellCounts() {
 
 // completeTarget completes CLUSTER and, behind a slash, its topics.
 func completeTarget(env *Env) completeFunc {
-	return completing(env, func(ctx context.Context, view *metadata.View, word string) (names []string) {
+	return completing(env, func(ctx context.Context, view *metadata.View, word string) []string {
 		if name, _, ok := strings.Cut(word, "/"); ok {
 			return prefixed(name+"/", topicNames(ctx, env, view, name))
 		}
-		for _, c := range view.Clusters {
-			names = append(names, c.Name)
-		}
-		return names
+		return allClusters(view)
 	})
 }

@@ -448,14 +448,22 @@ func TestASinkThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
 	r := newRun(t, []*kafkatest.Cluster{c}, stream("orders", "orders", "east"))
 	r.sink.block = make(chan struct{})
 	defer close(r.sink.block)
+	m := new(source.Monitor)
+	r.opts.Monitor = m
 	end := r.follow(t)
 	eventually(t, "the sink is reached", r.blocked)
+	if m.Snapshot(time.Now()).Least {
+		t.Error("the write may still end")
+	}
 	began := time.Now()
 	if _, err := end(); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("ended after %s", took)
+	}
+	if snap := m.Snapshot(time.Now()); !snap.Least || snap.Total.Records != 0 {
+		t.Errorf("some of 3 records may have been written: %+v", snap)
 	}
 }
 
