@@ -86,7 +86,11 @@ type destination struct {
 
 // Prepare implements source.Worker.
 func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
-	p := &toPreparation{preparation: w.preparation(c, limit), w: w, c: c}
+	own, err := w.preparation(c, limit)
+	if err != nil {
+		return own.block, err
+	}
+	p := &toPreparation{preparation: own, w: w, c: c}
 	defer w.s.buffers.put(p.buf)
 	if rejected(p.judges) || len(c.Batches()) == 0 && !c.Recalled() {
 		p.block.Filtered = c.Stored()
@@ -97,7 +101,7 @@ func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 		return p.block, err
 	}
 	w.loader.Begin(produce.Origin{Split: c.Split, Partitions: c.Partitions()})
-	err := p.records()
+	err = p.records()
 	load := w.loader.End()
 	if p.full || err != nil {
 		p.block.Next = p.seen

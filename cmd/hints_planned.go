@@ -5,9 +5,7 @@ import "slices"
 // plannedFlags are the flags that other versions have: their names are right,
 // and nothing like them is meant.
 var plannedFlags = []string{
-	"validate", "avro-json",
 	"registry-copy",
-	"schema", "key-schema", "proto", "proto-path", "descriptor-set", "message",
 }
 
 // flagHint says what to type for a flag that kcm does not have.
