@@ -3,6 +3,9 @@ package codec
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -44,6 +47,35 @@ func TestAppendText(t *testing.T) {
 		var back string
 		if err := json.Unmarshal(out[1:], &back); err != nil || back != string(s) {
 			t.Fatalf("%s reads as %q, %v", out, back, err)
+		}
+	})
+}
+
+// A float is written as strconv writes it, whichever way is taken.
+func TestAppendFloat(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.OneOf(
+			rapid.Float64(),
+			rapid.Float64Range(-1e12, 1e12),
+			rapid.Map(rapid.Int64Range(-2e14, 2e14), func(n int64) float64 { return float64(n) / 1000 }),
+			rapid.Map(rapid.Int64Range(-1e6, 1e6), func(n int64) float64 { return float64(n) / 1e4 }),
+			rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1e11, 0.001, 0.0005, 0.1, 1.005, 2.675, 99999999999.999}),
+		).Draw(t, "f")
+		for _, bits := range []int{64, 32} {
+			if bits == 32 {
+				f = float64(float32(f))
+			}
+			format := byte('f')
+			if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+				format = 'e'
+			}
+			want := strconv.FormatFloat(f, format, -1, bits)
+			if math.IsInf(f, 0) {
+				want = strings.Replace(strconv.Quote(want+"inity"), "+", "", 1)
+			}
+			if got := string(AppendFloat(nil, f, bits)); got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
 		}
 	})
 }

@@ -64,6 +64,7 @@ type program struct {
 	height int      // levels of JSON that it opens itself
 	size   int      // of its texts
 	done   bool
+	single *step  // when there is no more to it than this: a number, a string
 }
 
 // What a program may have to become a part of others. It keeps programs small
@@ -137,6 +138,9 @@ func (b *builder) finish() *program {
 	b.size += len(b.tail)
 	b.widest = max(b.widest, len(b.tail))
 	b.done = true
+	if len(b.steps) == 1 && b.height == 0 && b.tail == "" && b.steps[0].text == "" {
+		b.single = &b.steps[0]
+	}
 	return b.program
 }
 
