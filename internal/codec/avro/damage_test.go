@@ -60,6 +60,7 @@ func TestDamageIsToldWithItsPlace(t *testing.T) {
 		{boxSchema, "02 02 04 61", "com.acme.Box: address.zip: a length of 2, and 1 bytes are left"},
 		{boxSchema, "02 00 02 00", "com.acme.Box: items[0].price: 8 bytes wanted, and 1 are left"},
 		{boxSchema, "02 00 00 02 02 61 07", `com.acme.Box: tags["a"]: a boolean is 0 or 1, not 7`},
+		{`{"type":"map","values":"boolean"}`, "02 60" + strings.Repeat("C3 A9", 24) + "07", `map: ["` + strings.Repeat("é", 19) + `…]: a boolean is 0 or 1, not 7`},
 		{`{"type":"bytes","logicalType":"big-decimal"}`, "02 00", "bytes: ends in the middle of a number"},
 		{`{"type":"bytes","logicalType":"big-decimal"}`, "08 02 05 00 00", "bytes: 1 bytes are left over in a big-decimal"},
 		{`{"type":"bytes","logicalType":"decimal","precision":4}`, "82 40" + strings.Repeat("01", 4097), "bytes: a decimal of 4097 bytes; 4096 are the most"},
@@ -86,7 +87,8 @@ func TestDepthIsBounded(t *testing.T) {
 	if err := nested(1000, false); err != nil {
 		t.Errorf("1000 levels: %v", err)
 	}
-	if err := nested(1001, false); err == nil || !strings.HasSuffix(err.Error(), "nested deeper than 1000 levels") {
+	const want = "not a value of the Avro schema Loop: …"
+	if err := nested(1001, false); err == nil || err.Error() != want+strings.Repeat("next.", 40)+"next: nested deeper than 1000 levels" {
 		t.Errorf("1001 levels: %v", err)
 	}
 	if err := nested(500, true); err != nil {
