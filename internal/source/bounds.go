@@ -254,10 +254,8 @@ func (r *reader) begin(s *split, now facts) {
 // entry is where to begin to fetch: if all of a split's deliveries were read
 // before, with what is known of that place.
 func (r *reader) entry(s *split, from int64) fetch.Position {
-	at := fetch.Position{Offset: from, Epoch: -1}
-	if r.group != nil {
-		at.TopicID = s.topic.ID // what was resolved for one of a name means nothing for another
-	}
+	// What was resolved for one topic of a name means nothing for another.
+	at := fetch.Position{Offset: from, Epoch: -1, TopicID: s.topic.ID}
 	for _, w := range s.wants {
 		l := r.leftover(w.key(), s.Topic, s.Partition)
 		if kept, ok, _ := r.lastPosition(w, s.Split); ok && kept.Offset == from && kept.TopicID == s.topic.ID {
@@ -428,7 +426,7 @@ func (r *reader) admit(ctx context.Context) {
 		if f.trouble(s) != nil || f.offsets[s.at()][pointEnd].Offset < from {
 			return false
 		}
-		s.feed.add(s, fetch.Position{Offset: from, Epoch: -1})
+		s.feed.add(s, fetch.Position{Offset: from, Epoch: -1, TopicID: s.topic.ID})
 		return true
 	})
 }
