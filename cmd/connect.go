@@ -35,12 +35,7 @@ func connect(env *Env, m *metadata.Cluster) (*cluster.Cluster, error) {
 			Key: p.Key, Value: cluster.Secret(p.Value.Reveal()), Origin: p.Origin.String(), Dir: m.Dir, Layer: layer,
 		})
 	}
-	if t := m.TLS; t != nil {
-		cfg.TLS = &cluster.TLS{
-			CA: pem(t.CA), Cert: pem(t.Cert), Key: cluster.Secret(pem(t.Key)), KeyPassword: cluster.Secret(t.KeyPassword.Reveal()),
-			ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify,
-		}
-	}
+	cfg.TLS = tlsOf(m.TLS)
 	cfg.SASL = saslConfig(m.SASL)
 	c, err := cluster.New(cfg)
 	if err != nil {
@@ -50,6 +45,16 @@ func connect(env *Env, m *metadata.Cluster) (*cluster.Cluster, error) {
 		env.run.notices.Verbosef(1, "%s: %s (%s) means nothing here and is passed over", m.Name, p.Key, p.Origin)
 	}
 	return c, nil
+}
+
+func tlsOf(t *metadata.TLS) *cluster.TLS {
+	if t == nil {
+		return nil
+	}
+	return &cluster.TLS{
+		CA: pem(t.CA), Cert: pem(t.Cert), Key: cluster.Secret(pem(t.Key)), KeyPassword: cluster.Secret(t.KeyPassword.Reveal()),
+		ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify,
+	}
 }
 
 func pem(p metadata.PEM) string {

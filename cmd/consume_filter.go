@@ -168,7 +168,7 @@ func (d *decoding) Key() *record.Value {
 		}
 	}
 	if !d.hasKey {
-		d.scratch, d.hasKey = d.pair.Key.Decode(&d.key, d.scratch, d.rec.Key), true
+		d.scratch, d.hasKey = d.pair.Key.Decode(&d.key, d.scratch, d.rec.Key, d.rec), true
 	}
 	return &d.key
 }
@@ -181,7 +181,7 @@ func (d *decoding) Value() *record.Value {
 		}
 	}
 	if !d.hasValue {
-		d.scratch, d.hasValue = d.pair.Value.Decode(&d.value, d.scratch, d.rec.Value), true
+		d.scratch, d.hasValue = d.pair.Value.Decode(&d.value, d.scratch, d.rec.Value, d.rec), true
 	}
 	return &d.value
 }

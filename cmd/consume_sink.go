@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -19,8 +19,9 @@ type consumeSink struct {
 	out      *output.Stdout
 	format   output.Format
 	needs    output.Needs
-	choices  atomic.Pointer[map[string]streamChoice] // by stream; replaced, never changed
-	decode   codec.Choice                            // the command's own
+	choices  atomic.Pointer[map[string]codec.Choice] // by stream; replaced, never changed
+	schemas  *schemas
+	decode   codec.Choice // the command's own
 	onDecode string
 	// decodesKey and decodesValue say what is decoded at all.
 	decodesKey, decodesValue bool
@@ -35,7 +36,7 @@ type consumeSink struct {
 	tellFailure func(string) // of the filter's first failure; may be nil
 }
 
-// streamChoice names the decoders of one stream's keys and values.
+// streamChoice names the decoders of one stream's keys and values in one topic.
 type streamChoice struct {
 	shown  codec.Choice // for the format
 	judged codec.Choice // for the filters, which see records as the format json has them
@@ -44,7 +45,7 @@ type streamChoice struct {
 func newConsumeSink(o *consumeOptions) *consumeSink {
 	s := &consumeSink{
 		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
-		decode: o.decode, onDecode: o.onDecode, limit: -1, filter: o.filter,
+		schemas: o.schemas, decode: o.decode, onDecode: o.onDecode, limit: -1, filter: o.filter,
 	}
 	if !o.promised {
 		s.tellFailure = func(failure string) {
@@ -66,13 +67,14 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 // setStreams makes the decoders of streams known. It may be called again while
 // records are formatted.
 func (s *consumeSink) setStreams(wants []source.Want) error {
-	choices := map[string]streamChoice{}
+	choices := map[string]codec.Choice{}
 	for _, w := range wants {
-		choice := s.choose(s.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value}))
-		for _, c := range []codec.Choice{choice.shown, choice.judged} {
-			if _, err := c.Pair(); err != nil {
-				return err
-			}
+		choice := s.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value})
+		if s.needs.StoredBytes {
+			choice = s.decode.Or(codec.Choice{Key: "raw", Value: "raw"})
+		}
+		if _, err := s.decoders(choice, s.schemas.of(clusterIn(w))); err != nil {
+			return err
 		}
 		name := w.Stream.Name
 		if w.Stream.ByTopic {
@@ -91,12 +93,21 @@ func (s *consumeSink) setStreams(wants []source.Want) error {
 	return nil
 }
 
-// choose says for what chosen, the decoders of one stream, are needed.
+// decoders makes what chosen, the decoders of one stream, is in one topic.
+func (s *consumeSink) decoders(chosen codec.Choice, e codec.Env) (d streamDecoders, err error) {
+	d.choice = s.choose(chosen.In(e))
+	if d.shown, err = d.choice.shown.Pair(e); err != nil {
+		return d, err
+	}
+	if d.judged = d.shown; d.choice.judged != d.choice.shown {
+		d.judged, err = d.choice.judged.Pair(e)
+	}
+	return d, err
+}
+
+// choose says for what chosen is needed.
 func (s *consumeSink) choose(chosen codec.Choice) streamChoice {
 	c := streamChoice{shown: chosen, judged: chosen}
-	if s.needs.StoredBytes {
-		c.shown = c.shown.Or(codec.Choice{Key: "raw", Value: "raw"})
-	}
 	var key, value bool
 	if s.filter != nil {
 		key, value = s.filter.Uses(chosen)
@@ -120,7 +131,7 @@ func (s *consumeSink) choose(chosen codec.Choice) streamChoice {
 func (s *consumeSink) Worker() source.Worker { return s.worker() }
 
 func (s *consumeSink) worker() *consumeWorker {
-	return &consumeWorker{s: s, left: s.limit, decoders: map[string]streamDecoders{}, judging: newJudging(s.filter)}
+	return &consumeWorker{s: s, left: s.limit, decoders: map[destination]streamDecoders{}, judging: newJudging(s.filter)}
 }
 
 // Write implements source.Sink. Small blocks are gathered into one write.
@@ -163,8 +174,8 @@ func (s *consumeSink) flush() error {
 // consumeWorker formats chunks. It belongs to one goroutine.
 type consumeWorker struct {
 	s        *consumeSink
-	choices  *map[string]streamChoice  // that decoders are made of
-	decoders map[string]streamDecoders // by stream
+	choices  *map[string]codec.Choice // that decoders are made of
+	decoders map[destination]streamDecoders
 	judging  judging
 	left     int64          // records that may still be numbered; negative is no limit
 	divider  *files.Divider // between files; nil: everything goes to one place
@@ -172,7 +183,7 @@ type consumeWorker struct {
 	shown, judged decoding
 }
 
-// streamDecoders are the decoders of one stream.
+// streamDecoders are the decoders of one stream in one topic.
 type streamDecoders struct {
 	choice        streamChoice
 	shown, judged codec.Pair
@@ -183,13 +194,16 @@ func (w *consumeWorker) Prepare(c *source.Chunk, limit int) (source.Block, error
 	if w.left >= 0 && (limit < 0 || int64(limit) > w.left) {
 		limit = int(w.left)
 	}
-	p := w.preparation(c, limit)
+	p, err := w.preparation(c, limit)
+	if err != nil {
+		return p.block, err
+	}
 	if rejected(p.judges) {
 		p.block.Filtered = c.Stored()
 		w.s.buffers.put(p.buf)
 		return p.block, nil
 	}
-	err := c.Records(p.take)
+	err = c.Records(p.take)
 	if err == nil {
 		err = p.err
 	}
@@ -232,7 +246,7 @@ type preparation struct {
 	err      error
 }
 
-func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
+func (w *consumeWorker) preparation(c *source.Chunk, limit int) (*preparation, error) {
 	if now := w.s.choices.Load(); w.choices != now {
 		w.choices = now
 		clear(w.decoders)
@@ -247,31 +261,37 @@ func (w *consumeWorker) preparation(c *source.Chunk, limit int) *preparation {
 		w.divider.Begin(buf.data, c.Streams, c.Split)
 	}
 	for _, stream := range c.Streams {
-		d := w.pairs(stream)
+		d, err := w.pairs(stream, c.Split)
+		if err != nil { // it was checked when the plan was made
+			w.s.buffers.put(buf)
+			p.block.Next = c.First()
+			return p, source.EndRun(err)
+		}
 		p.formats = append(p.formats, w.s.format.ForSplit(stream, c.Split))
 		p.decoders = append(p.decoders, d)
 		p.judges = append(p.judges, w.judging.judge(stream, c.Split, d.choice.judged))
 	}
-	return p
+	return p, nil
 }
 
-// pairs returns a stream's decoders, made when first needed.
-func (w *consumeWorker) pairs(stream string) streamDecoders {
-	d, ok := w.decoders[stream]
-	if !ok {
-		d.choice = choiceOf(*w.choices, stream)
-		d.shown, _ = d.choice.shown.Pair() // it has been made before
-		if d.judged = d.shown; d.choice.judged != d.choice.shown {
-			d.judged, _ = d.choice.judged.Pair()
-		}
-		w.decoders[stream] = d
+// pairs returns a stream's decoders in the topic of a split, made when first needed.
+func (w *consumeWorker) pairs(stream string, split record.Split) (streamDecoders, error) {
+	split.Partition = 0
+	at := destination{stream, split}
+	d, ok := w.decoders[at]
+	if ok {
+		return d, nil
 	}
-	return d
+	d, err := w.s.decoders(choiceOf(*w.choices, stream), w.s.schemas.of(split))
+	if err == nil {
+		w.decoders[at] = d
+	}
+	return d, err
 }
 
 // choiceOf returns a stream's decoders. Streams named after a topic of a pattern
 // are not known beforehand and have those of the command line.
-func choiceOf(choices map[string]streamChoice, stream string) streamChoice {
+func choiceOf(choices map[string]codec.Choice, stream string) codec.Choice {
 	if c, ok := choices[stream]; ok {
 		return c
 	}
@@ -352,11 +372,14 @@ func (p *preparation) undecodable(r *record.Record, key, value error) bool {
 	}
 }
 
+// decodeError keeps the cause's words but not its kind: a registry that cannot be
+// reached is no cluster that cannot, and the split has still to be named.
 func decodeError(offset int64, key, value error) error {
+	side, err := "value", value
 	if key != nil {
-		return fmt.Errorf("offset %d: the key cannot be decoded: %w", offset, key)
+		side, err = "key", key
 	}
-	return fmt.Errorf("offset %d: the value cannot be decoded: %w", offset, value)
+	return errors.New("offset " + strconv.FormatInt(offset, 10) + ": the " + side + " cannot be decoded: " + err.Error())
 }
 
 // isClosed reports that nobody reads standard output any more.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/produce"
@@ -37,7 +38,7 @@ func newToSink(ctx context.Context, s *consumeSink, t *target) *toSink {
 // Worker implements source.Sink.
 func (s *toSink) Worker() source.Worker {
 	w, _ := s.consumeSink.Worker().(*consumeWorker)
-	return &toWorker{consumeWorker: w, s: s, loader: produce.NewLoader(), topics: map[destination]*produce.Topic{}}
+	return &toWorker{consumeWorker: w, s: s, loader: produce.NewLoader(), topics: map[destination]*produce.Topic{}, routes: map[route]*reframing{}}
 }
 
 // Write implements source.Sink; a Forwarder is given everything by Forward.
@@ -76,6 +77,8 @@ type toWorker struct {
 	loader *produce.Loader
 	topics map[destination]*produce.Topic
 	text   []byte // of a record that is encoded
+	routes map[route]*reframing
+	routed *map[string]codec.Choice // that routes are for
 }
 
 // destination is what the target's topic depends on.
@@ -86,7 +89,11 @@ type destination struct {
 
 // Prepare implements source.Worker.
 func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
-	p := &toPreparation{preparation: w.preparation(c, limit), w: w, c: c}
+	own, err := w.preparation(c, limit)
+	if err != nil {
+		return own.block, err
+	}
+	p := &toPreparation{preparation: own, w: w, c: c}
 	defer w.s.buffers.put(p.buf)
 	if rejected(p.judges) || len(c.Batches()) == 0 && !c.Recalled() {
 		p.block.Filtered = c.Stored()
@@ -97,7 +104,7 @@ func (w *toWorker) Prepare(c *source.Chunk, limit int) (source.Block, error) {
 		return p.block, err
 	}
 	w.loader.Begin(produce.Origin{Split: c.Split, Partitions: c.Partitions()})
-	err := p.records()
+	err = p.records()
 	load := w.loader.End()
 	if p.full || err != nil {
 		p.block.Next = p.seen
@@ -134,6 +141,8 @@ type toPreparation struct {
 	w      *toWorker
 	c      *source.Chunk
 	topics []*produce.Topic // by stream
+	frames []*reframing     // by stream; nil leaves ids as they are
+	copies bool             // one of them is not nil
 }
 
 func (p *toPreparation) resolve() error {
@@ -143,6 +152,11 @@ func (p *toPreparation) resolve() error {
 			return err
 		}
 		p.topics = append(p.topics, t)
+		f, err := p.w.reframing(stream, p.c.Split, t.Name)
+		if err != nil {
+			return err
+		}
+		p.frames, p.copies = append(p.frames, f), p.copies || f != nil
 	}
 	return nil
 }
@@ -195,7 +209,7 @@ func (p *toPreparation) batches() error {
 // storable reports whether batches may go as they are at all: nothing looks at
 // their records, and they are not too many small ones.
 func (p *toPreparation) storable() bool {
-	if !p.w.s.target.o.to.asStored() || p.w.s.onDecode != "raw" {
+	if p.copies || !p.w.s.target.o.to.asStored() || p.w.s.onDecode != "raw" {
 		return false
 	}
 	for _, j := range p.judges {
@@ -225,6 +239,11 @@ func (p *toPreparation) take(r *record.Record, stream int) bool {
 	}
 	out := *r
 	p.encode(&out, stream, key, value)
+	if f := p.frames[stream]; f != nil {
+		if p.err = f.apply(&out, p.split); p.err != nil {
+			return false
+		}
+	}
 	if p.err = w.loader.Add(p.topics[stream], &out); p.err != nil {
 		return false
 	}

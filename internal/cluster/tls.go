@@ -40,6 +40,18 @@ func (b *builder) tlsConfig() (*tls.Config, error) {
 	return c, b.verification(c, allowed)
 }
 
+// TLSConfig makes the TLS settings for a server that belongs to a cluster, such as
+// its schema registry; nil gives those of the system. Paths are relative to dir.
+// Errors are of kind fault.Usage.
+func TLSConfig(name, dir string, t *TLS) (*tls.Config, error) {
+	p, err := collect(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{cfg: Config{Name: name, Origin: "schemaRegistry", Dir: dir, TLS: t}, p: p}
+	return b.tlsConfig()
+}
+
 // roots returns the trusted certificates; nil are the system's.
 func (b *builder) roots() (*x509.CertPool, error) {
 	if t := b.cfg.TLS; t != nil && t.CA != "" {

@@ -107,13 +107,13 @@ func (r *cborReader) value(dst []byte) ([]byte, error) {
 	case cborNegative:
 		return appendNegative(dst, arg), nil
 	case cborBytes:
-		return appendBytes(dst, r.chunks(arg, indefinite)), nil
+		return AppendBytes(dst, r.chunks(arg, indefinite)), nil
 	case cborText:
 		text := r.chunks(arg, indefinite)
 		if !utf8.Valid(text) {
 			return dst, errNotUTF8
 		}
-		return appendString(dst, text), nil
+		return AppendString(dst, text), nil
 	case cborArray:
 		return r.array(dst, arg, indefinite)
 	case cborMap:
@@ -264,7 +264,7 @@ func (r *cborReader) epoch(dst []byte) ([]byte, error) {
 		}
 	}
 	if ok {
-		if dst, ok = appendTime(dst, seconds, nanos); ok {
+		if dst, ok = AppendTime(dst, seconds, nanos); ok {
 			return dst, nil
 		}
 	}
@@ -288,7 +288,7 @@ func cborFloat(info byte, arg uint64) (f float64, bits int, ok bool) {
 
 func appendSimple(dst []byte, info byte, arg uint64) []byte {
 	if f, bits, ok := cborFloat(info, arg); ok {
-		return appendFloat(dst, f, bits)
+		return AppendFloat(dst, f, bits)
 	}
 	switch arg {
 	case 20:

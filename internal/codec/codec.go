@@ -4,6 +4,7 @@
 package codec
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -13,13 +14,14 @@ import (
 // Decoder decodes stored keys or values. It may remember what it has seen, so it
 // belongs to one goroutine, and is best used for the keys or values of one stream.
 //
-// Decode sets every field of *v; nil gives a Value of kind Null. It may append
-// to dst, and returns dst for the next call: the Value's bytes are a part of
+// Decode sets every field of *v; a raw of nil gives a Value of kind Null. raw is
+// the key or value of r, which may be nil where nothing else of it is known. Decode
+// may append to dst, and returns dst for the next call: the Value's bytes are a part of
 // raw or of dst, so they live as long as both do. When raw is not what the
 // decoder expects, the Value holds raw itself (kind Text or Binary) and its Err
 // says why; bytes left over behind a decoded value are such an error.
 type Decoder interface {
-	Decode(v *record.Value, dst, raw []byte) []byte
+	Decode(v *record.Value, dst, raw []byte, r *record.Record) []byte
 }
 
 // Auto is the name of the decoder that is used where none is chosen.
@@ -30,7 +32,7 @@ const Auto = "auto"
 type decodeFunc func(dst, raw []byte) (record.Value, []byte)
 
 // Decode implements Decoder.
-func (f decodeFunc) Decode(v *record.Value, dst, raw []byte) []byte {
+func (f decodeFunc) Decode(v *record.Value, dst, raw []byte, _ *record.Record) []byte {
 	if raw == nil {
 		*v = record.Value{}
 		return dst
@@ -51,7 +53,7 @@ var decoders = []struct {
 	synonyms []string
 	decode   Decoder
 }{
-	{Auto, nil, nil}, // made by New: it remembers
+	{Auto, nil, nil}, // made for each use: it remembers
 	{"raw", []string{"bytes"}, decodeFunc(decodeRaw)},
 	{"string", []string{"str", "text"}, decodeFunc(decodeString)},
 	{"json", nil, decodeFunc(decodeJSON)},
@@ -70,12 +72,12 @@ var decoders = []struct {
 	{"uint64", nil, decodeUint(8)},
 	{"float32", []string{"float"}, decodeFunc(decodeFloat32)},
 	{"float64", []string{"double"}, decodeFunc(decodeFloat64)},
+	{"avro", nil, nil}, // these three need a schema
+	{"protobuf", []string{"proto"}, nil},
+	{"jsonschema", []string{"json-schema"}, nil},
 }
 
-// schemaDecoders need a schema from a registry or a file.
-var schemaDecoders = []string{"avro", "protobuf", "jsonschema"}
-
-// Names lists the decoders that New knows, without synonyms.
+// Names lists the decoders, without synonyms.
 func Names() []string {
 	names := make([]string, len(decoders))
 	for i, d := range decoders {
@@ -84,32 +86,18 @@ func Names() []string {
 	return names
 }
 
-// New returns the decoder of that name or synonym. An unknown name is an error
-// of kind fault.Usage.
-func New(name string) (Decoder, error) {
-	if name == Auto {
-		return &auto{}, nil
-	}
+// named returns the decoder of that name or synonym, nil for one that has to be
+// made, and the name. An unknown one is an error of kind fault.Usage.
+func named(word string) (name string, d Decoder, err error) {
 	for _, d := range decoders {
-		if d.name == name {
-			return d.decode, nil
-		}
-		for _, synonym := range d.synonyms {
-			if synonym == name {
-				return d.decode, nil
-			}
+		if d.name == word || slices.Contains(d.synonyms, word) {
+			return d.name, d.decode, nil
 		}
 	}
-	return nil, unknown(name)
+	return "", nil, unknown(word)
 }
 
 func unknown(name string) error {
-	for _, s := range schemaDecoders {
-		if s == name {
-			return fault.New(fault.Usage, "the decoder %s is not in this version", name).
-				WithHint("decoders: %s", strings.Join(Names(), ", "))
-		}
-	}
 	err := fault.New(fault.Usage, "unknown decoder %q; decoders are %s", name, strings.Join(Names(), ", "))
 	var words []string
 	for _, d := range decoders {

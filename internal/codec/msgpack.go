@@ -93,10 +93,10 @@ func (r *msgpackReader) scalar(dst []byte, code byte) ([]byte, error) {
 		return strconv.AppendBool(dst, b), err
 	case msgpcode.Float:
 		f, err := r.dec.DecodeFloat32()
-		return appendFloat(dst, float64(f), 32), err
+		return AppendFloat(dst, float64(f), 32), err
 	case msgpcode.Double:
 		f, err := r.dec.DecodeFloat64()
-		return appendFloat(dst, f, 64), err
+		return AppendFloat(dst, f, 64), err
 	case msgpcode.Uint64:
 		n, err := r.dec.DecodeUint64()
 		return strconv.AppendUint(dst, n, 10), err
@@ -128,9 +128,9 @@ func (r *msgpackReader) text(dst []byte, binary bool) ([]byte, error) {
 		return dst, err
 	}
 	if binary || !utf8.Valid(b) {
-		return appendBytes(dst, b), nil
+		return AppendBytes(dst, b), nil
 	}
-	return appendString(dst, b), nil
+	return AppendString(dst, b), nil
 }
 
 func (r *msgpackReader) array(dst []byte, depth int) ([]byte, error) {
@@ -215,7 +215,7 @@ func (r *msgpackReader) ext(dst []byte) ([]byte, error) {
 	}
 	if id == timestampExt {
 		if seconds, nanos, ok := msgpackTime(b); ok {
-			if dst, ok = appendTime(dst, seconds, nanos); ok {
+			if dst, ok = AppendTime(dst, seconds, nanos); ok {
 				return dst, nil
 			}
 		}
@@ -223,7 +223,7 @@ func (r *msgpackReader) ext(dst []byte) ([]byte, error) {
 	dst = append(dst, `{"ext":`...)
 	dst = strconv.AppendInt(dst, int64(id), 10)
 	dst = append(dst, `,"data":`...)
-	return append(appendBytes(dst, b), '}'), nil
+	return append(AppendBytes(dst, b), '}'), nil
 }
 
 // msgpackTime reads the three forms of a timestamp: seconds; 30 bits of

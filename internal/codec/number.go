@@ -40,7 +40,7 @@ func decodeFloat32(dst, raw []byte) (record.Value, []byte) {
 		return failed(wrongSize("float", 4, raw)), dst
 	}
 	start := len(dst)
-	dst = appendFloat(dst, float64(math.Float32frombits(binary.BigEndian.Uint32(raw))), 32)
+	dst = AppendFloat(dst, float64(math.Float32frombits(binary.BigEndian.Uint32(raw))), 32)
 	return record.Value{Kind: record.JSON, Bytes: dst[start:]}, dst
 }
 
@@ -49,7 +49,7 @@ func decodeFloat64(dst, raw []byte) (record.Value, []byte) {
 		return failed(wrongSize("float", 8, raw)), dst
 	}
 	start := len(dst)
-	dst = appendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(raw)), 64)
+	dst = AppendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(raw)), 64)
 	return record.Value{Kind: record.JSON, Bytes: dst[start:]}, dst
 }
 

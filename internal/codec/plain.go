@@ -40,7 +40,7 @@ func decodeString(dst, raw []byte) (record.Value, []byte) {
 type auto struct{ shape shape }
 
 // Decode implements Decoder.
-func (a *auto) Decode(v *record.Value, dst, raw []byte) []byte {
+func (a *auto) Decode(v *record.Value, dst, raw []byte, _ *record.Record) []byte {
 	v.Kind, v.Bytes, v.SchemaID, v.Err = record.Null, raw, "", nil
 	if raw == nil {
 		return dst

@@ -58,7 +58,7 @@ func TestEncodersRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := New(name)
+			d, err := Env{}.decoder(name, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +130,8 @@ func FuzzParseChoice(f *testing.F) {
 			}
 			return
 		}
-		if _, err := c.Pair(); err != nil || c == (Choice{}) {
+		schemas := Env{Registry: &registry{}}
+		if _, err := c.Pair(schemas); err != nil || c == (Choice{}) {
 			t.Fatalf("%q: %+v: %v", arg, c, err)
 		}
 	})

@@ -2,15 +2,17 @@ package codec
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
-// appendFloat writes the shortest number that reads back as f, which has that
+// AppendFloat writes the shortest number that reads back as f, which has that
 // many bits. JSON has no number for NaN and the infinities: they are the
 // strings "NaN", "Infinity" and "-Infinity".
-func appendFloat(dst []byte, f float64, bits int) []byte {
+func AppendFloat(dst []byte, f float64, bits int) []byte {
 	switch {
 	case math.IsNaN(f):
 		return append(dst, `"NaN"`...)
@@ -26,8 +28,48 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 	return strconv.AppendFloat(dst, f, format, -1, bits)
 }
 
-// appendString writes s, which is valid UTF-8, as a JSON string.
-func appendString(dst, s []byte) []byte {
+// AppendText writes s as a JSON string; ok is false, and nothing written, when
+// it is not UTF-8.
+func AppendText(dst, s []byte) (_ []byte, ok bool) {
+	if IsPlain(s) {
+		dst = append(dst, '"')
+		dst = append(dst, s...)
+		return append(dst, '"'), true
+	}
+	if !utf8.Valid(s) {
+		return dst, false
+	}
+	return AppendString(dst, s), true
+}
+
+// IsPlain reports whether s is ASCII that stands in a JSON string as it is: most
+// strings are, and it looks at eight bytes at a time.
+func IsPlain(s []byte) bool {
+	if len(s) < 8 {
+		for _, c := range s {
+			if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+				return false
+			}
+		}
+		return true
+	}
+	odd := unplain(binary.LittleEndian.Uint64(s[len(s)-8:]))
+	for ; len(s) >= 8; s = s[8:] {
+		odd |= unplain(binary.LittleEndian.Uint64(s))
+	}
+	return odd&0x8080808080808080 == 0
+}
+
+// unplain sets the top bit of a byte that is beyond ASCII, below a blank, a
+// quote or a backslash. A bit above such a byte may be set by mistake, which
+// does not matter to a caller that asks for all of them.
+func unplain(x uint64) uint64 {
+	const ones = 0x0101010101010101
+	return x | (x - ones*' ') | ((x ^ ones*'"') - ones) | ((x ^ ones*'\\') - ones)
+}
+
+// AppendString writes s, which is valid UTF-8, as a JSON string.
+func AppendString(dst, s []byte) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
 	done := 0
@@ -57,16 +99,16 @@ func appendString(dst, s []byte) []byte {
 	return append(append(dst, s[done:]...), '"')
 }
 
-// appendBytes writes b as a JSON string in base64.
-func appendBytes(dst, b []byte) []byte {
+// AppendBytes writes b as a JSON string in base64.
+func AppendBytes(dst, b []byte) []byte {
 	dst = append(dst, '"')
 	dst = base64.StdEncoding.AppendEncode(dst, b)
 	return append(dst, '"')
 }
 
-// appendTime writes a point in time as a JSON string in RFC 3339, UTC; ok is
+// AppendTime writes a point in time as a JSON string in RFC 3339, UTC; ok is
 // false, and nothing written, outside the years 0 to 9999 that it can express.
-func appendTime(dst []byte, seconds, nanos int64) (_ []byte, ok bool) {
+func AppendTime(dst []byte, seconds, nanos int64) (_ []byte, ok bool) {
 	const yearZero, yearTenThousand = -62167219200, 253402300800
 	if seconds < yearZero || seconds >= yearTenThousand || nanos < 0 || nanos > 999_999_999 {
 		return dst, false
@@ -83,5 +125,5 @@ func keyAsString(dst []byte, start int) []byte {
 		return dst
 	}
 	text := append([]byte(nil), dst[start:]...)
-	return appendString(dst[:start], text)
+	return AppendString(dst[:start], text)
 }

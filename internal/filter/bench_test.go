@@ -21,14 +21,14 @@ type lazy struct {
 
 func (l *lazy) Key() *record.Value {
 	if !l.hasKey {
-		l.scratch, l.hasKey = l.pair.Key.Decode(&l.key, l.scratch, l.rec.Key), true
+		l.scratch, l.hasKey = l.pair.Key.Decode(&l.key, l.scratch, l.rec.Key, l.rec), true
 	}
 	return &l.key
 }
 
 func (l *lazy) Value() *record.Value {
 	if !l.hasValue {
-		l.scratch, l.hasValue = l.pair.Value.Decode(&l.value, l.scratch, l.rec.Value), true
+		l.scratch, l.hasValue = l.pair.Value.Decode(&l.value, l.scratch, l.rec.Value, l.rec), true
 	}
 	return &l.value
 }
@@ -72,7 +72,7 @@ func BenchmarkJudge(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			pair, err := codec.Choice{}.Pair()
+			pair, err := codec.Choice{}.Pair(codec.Env{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -28,7 +28,7 @@ type fataler interface {
 
 func decodedBy(t fataler, rec *record.Record, c codec.Choice) *eager {
 	t.Helper()
-	pair, err := c.Pair()
+	pair, err := c.Pair(codec.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +37,13 @@ func decodedBy(t fataler, rec *record.Record, c codec.Choice) *eager {
 
 func (e *eager) Key() *record.Value {
 	e.keys++
-	e.pair.Key.Decode(&e.key, nil, e.rec.Key)
+	e.pair.Key.Decode(&e.key, nil, e.rec.Key, e.rec)
 	return &e.key
 }
 
 func (e *eager) Value() *record.Value {
 	e.values++
-	e.pair.Value.Decode(&e.value, nil, e.rec.Value)
+	e.pair.Value.Decode(&e.value, nil, e.rec.Value, e.rec)
 	return &e.value
 }
 

@@ -63,7 +63,7 @@ func (v *View) WithRegistries(args []string) (*View, error) {
 		if given[name] != nil {
 			return nil, fault.New(fault.Usage, "--registry is given twice for %s", registryTarget(name))
 		}
-		r := &SchemaRegistry{Origin: Origin{File: "--registry"}}
+		r := &SchemaRegistry{IDBytes: 4, Origin: Origin{File: "--registry"}}
 		if why := r.setURLs(address); why != "" {
 			return nil, fault.New(fault.Usage, "--registry: what is given for %s %s", registryTarget(name), why)
 		}

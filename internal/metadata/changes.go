@@ -76,17 +76,27 @@ func (c *Cluster) unplaced() Cluster {
 		s.Origin = Origin{}
 		k.SASL = &s
 	}
-	if c.SchemaRegistry != nil {
-		r := *c.SchemaRegistry
-		r.Origin, r.TLS = Origin{}, r.TLS.unplaced()
-		k.SchemaRegistry = &r
-	}
+	k.SchemaRegistry = c.SchemaRegistry.unplaced()
 	if c.Mirror != nil {
 		m := *c.Mirror
 		m.Origin = Origin{}
 		k.Mirror = &m
 	}
 	return k
+}
+
+func (r *SchemaRegistry) unplaced() *SchemaRegistry {
+	if r == nil {
+		return nil
+	}
+	k := *r
+	k.Origin, k.TLS = Origin{}, r.TLS.unplaced()
+	return &k
+}
+
+// SameAs reports whether two registries are reached in the same way.
+func (r *SchemaRegistry) SameAs(o *SchemaRegistry) bool {
+	return reflect.DeepEqual(r.unplaced(), o.unplaced())
 }
 
 func (s *Stream) unplaced() Stream {

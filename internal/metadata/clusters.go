@@ -156,13 +156,20 @@ func (d *decoder) property(p pair) string {
 }
 
 func (d *decoder) registry(n *node) *SchemaRegistry {
-	r := &SchemaRegistry{Origin: d.at(n)}
+	r := &SchemaRegistry{IDBytes: 4, Origin: d.at(n)}
 	d.fields(n, "schemaRegistry", []field{
 		{"url", func(k string, n *node) { d.registryURLs(k, n, r) }},
 		{"username", func(k string, n *node) { r.Username = d.text(k, n) }},
 		{"password", func(k string, n *node) { r.Password = Secret(d.text(k, n)) }},
 		{"token", func(k string, n *node) { r.Token = Secret(d.text(k, n)) }},
 		{"tls", func(_ string, n *node) { r.TLS = d.tls(n) }},
+		{"idBytes", func(k string, n *node) {
+			if text := d.scalar(k, n); text == "8" {
+				r.IDBytes = 8
+			} else if text != "4" {
+				d.failAt(n, "%s is 4, or 8 for ids as Apicurio's own serializers write them", k)
+			}
+		}},
 	})
 	switch {
 	case len(r.URLs) == 0:

@@ -79,7 +79,7 @@ func TestFullExampleOfThePage(t *testing.T) {
 		Properties:     []Property{{Key: "client.rack", Value: "az-1", Origin: at(14, 18)}},
 		Places:         v.Cluster("east").Places, // see TestPlaces
 		Dir:            dir,
-		SchemaRegistry: &SchemaRegistry{URLs: []string{"https://sr.east:8081"}, Username: "app", Password: "sp", Origin: at(15, 21)},
+		SchemaRegistry: &SchemaRegistry{URLs: []string{"https://sr.east:8081"}, Username: "app", Password: "sp", IDBytes: 4, Origin: at(15, 21)},
 		Mirror:         &Mirror{Alias: "east", Separator: ".", InternalSeparator: true, Origin: at(16, 13)},
 		Origin:         at(2, 3),
 	}

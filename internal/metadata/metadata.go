@@ -136,6 +136,7 @@ type SchemaRegistry struct {
 	Password Secret
 	Token    Secret // a bearer token in place of Username and Password
 	TLS      *TLS   // nil: the system's roots
+	IDBytes  int    // of a schema's id in keys and values: 4, or 8 as in Apicurio's own format
 	Origin   Origin
 }
 

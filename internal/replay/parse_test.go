@@ -29,12 +29,12 @@ func line(t testing.TB, rec *record.Record, key, value record.Value) []byte {
 
 func decode(t testing.TB, name string, raw []byte) record.Value {
 	t.Helper()
-	d, err := codec.New(name)
+	pair, err := codec.Choice{Value: name}.Pair(codec.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var v record.Value
-	d.Decode(&v, nil, raw)
+	pair.Value.Decode(&v, nil, raw, nil)
 	return v
 }
 
