@@ -93,19 +93,6 @@ func (w *walker) index(b []byte, t *table, depth int) error {
 	return nil
 }
 
-// next reads the field at b[i:]. An end below 0 is damage.
-func next(b []byte, i int) (tag, v uint64, end int) {
-	tag, i = varint(b, i)
-	if i < 0 {
-		return 0, 0, i
-	}
-	if !validTag(tag) {
-		return 0, 0, isNumber
-	}
-	v, end = value(b, i, tag)
-	return tag, v, end
-}
-
 // settle takes out what a later field of the same oneof replaces. It has to be
 // sound all the same.
 func (w *walker) settle(b []byte, t *table, base, depth int) error {
@@ -142,10 +129,11 @@ const replaced = -2
 // members writes the fields of m, each with a comma before it.
 func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 	next := int32(0)
-	for i := 0; i < len(m.all); {
-		place := m.all[i].place
+	all := m.all
+	for i := 0; i < len(all); {
+		place := all[i].place
 		j := i + 1
-		for j < len(m.all) && m.all[j].place == place {
+		for j < len(all) && all[j].place == place {
 			j++
 		}
 		if w.absent {
@@ -155,11 +143,11 @@ func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 		f := &m.t.fields[place]
 		switch f.shape {
 		case singular:
-			dst, err = w.singular(dst, m, f, m.all[i:j])
+			dst, err = w.singular(dst, m, f, all[i:j])
 		case list:
-			dst, err = w.list(dst, m, f, m.all[i:j])
+			dst, err = w.list(dst, m, f, all[i:j])
 		case mapped:
-			dst, _, err = w.entriesOf(append(dst, f.label...), m, f, m.all[i:j])
+			dst, _, err = w.entriesOf(append(dst, f.label...), m, f, all[i:j])
 		}
 		if err != nil {
 			return dst, m.t.located(f, err)
