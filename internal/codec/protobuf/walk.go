@@ -141,12 +141,16 @@ func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 		}
 		var err error
 		f := &m.t.fields[place]
-		switch f.shape {
-		case singular:
+		switch {
+		case f.shape == singular && f.kind != kindMessage && j == i+1:
+			if v := all[i].v; f.presence || w.absent || !f.zero(v) {
+				dst, err = f.scalar(append(dst, f.label...), m.b, v)
+			}
+		case f.shape == singular:
 			dst, err = w.singular(dst, m, f, all[i:j])
-		case list:
+		case f.shape == list:
 			dst, err = w.list(dst, m, f, all[i:j])
-		case mapped:
+		default:
 			dst, _, err = w.entriesOf(append(dst, f.label...), m, f, all[i:j])
 		}
 		if err != nil {
