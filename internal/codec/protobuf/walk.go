@@ -37,7 +37,7 @@ func (w *walker) message(dst, b []byte, t *table, depth int) ([]byte, error) {
 	}
 	base, unknown := len(w.found), len(w.unknown)
 	if err := w.index(b, t, depth); err != nil {
-		return dst, fmt.Errorf("%s: %w", t.name, err)
+		return dst, err
 	}
 	// What is written meanwhile is noted behind this part of found, or elsewhere.
 	m := content{b: b, t: t, all: w.found[base:len(w.found):len(w.found)], unknown: unknown, depth: depth}
@@ -65,7 +65,7 @@ func (w *walker) index(b []byte, t *table, depth int) error {
 	for i := 0; i < len(b); {
 		tag, v, end := next(b, i)
 		if end < 0 {
-			return damage(end)
+			return fmt.Errorf("%s: %w", t.name, damage(end))
 		}
 		s := t.slot(tag >> 3)
 		if wire := uint8(tag & 7); s.takes(wire) {
@@ -111,7 +111,7 @@ func (w *walker) settle(b []byte, t *table, base, depth int) error {
 			} else if winner != o.place {
 				w.winners[f.oneof] = replaced
 				if err := check(b, f, o, depth); err != nil {
-					return err
+					return t.located(f, err)
 				}
 				continue
 			}
