@@ -32,10 +32,7 @@ const (
 )
 
 func newFramed(e Env, want SchemaType, key bool) *framed {
-	f := &framed{registry: e.Registry, want: want, wide: e.WideIDs, header: valueHeader}
-	if key {
-		f.header = keyHeader
-	}
+	f := &framed{registry: e.Registry, want: want, wide: e.WideIDs, header: headerOf(key)}
 	if want == "" {
 		f.other = &auto{}
 	}
@@ -95,24 +92,28 @@ func appendBySchema(v *record.Value, dst, raw, payload []byte, schema Schema, na
 // find takes the id off a key or value. The error says why there is none.
 func (f *framed) find(raw []byte, r *record.Record) (ID, []byte, error) {
 	if r != nil && r.Headers.Count > 0 {
-		for h := range r.Headers.All() {
-			if string(h.Key) == f.header && h.Value != nil {
-				id, front, err := f.cut(h.Value)
-				if err != nil {
-					return ID{}, nil, fmt.Errorf("%w %s: %w", errHeader, f.header, err)
-				}
-				if len(front) == 0 {
-					return id, raw, nil
-				}
-				f.joined = append(append(f.joined[:0], front...), raw...)
-				return id, f.joined, nil
-			}
+		if value := lastHeader(r.Headers, f.header); value != nil {
+			return f.inHeader(value, raw)
 		}
 	}
 	if f.other != nil && len(raw) > 0 && raw[0] == 1 {
 		return ID{}, nil, errNoMagic // nobody writes GUIDs in front, and other bytes begin so
 	}
 	return f.cut(raw)
+}
+
+// inHeader takes the id from a header. What follows it there comes in front of
+// the payload: Protobuf's message indexes.
+func (f *framed) inHeader(value, raw []byte) (ID, []byte, error) {
+	id, front, err := f.cut(value)
+	if err != nil {
+		return ID{}, nil, fmt.Errorf("%w %s: %w", errHeader, f.header, err)
+	}
+	if len(front) == 0 {
+		return id, raw, nil
+	}
+	f.joined = append(append(f.joined[:0], front...), raw...)
+	return id, f.joined, nil
 }
 
 var (
