@@ -76,11 +76,12 @@ func (c *Client) definition(ctx context.Context, id codec.ID, once bool) (codec.
 
 // byID asks for the schema of an id, by its number or its GUID.
 func (c *Client) byID(ctx context.Context, id codec.ID, once bool) (*stored, error) {
-	path := "/schemas/ids/" + id.String()
+	q := question{method: http.MethodGet, path: "/schemas/ids/" + id.String(), about: name(id), once: once}
 	if id.Number == 0 {
-		path = "/schemas/guids/" + id.String()
+		q.path = "/schemas/guids/" + id.String()
+		q.unusual = "it does not look up schemas by GUID (Confluent's does since 8.0)"
 	}
-	return c.stored(ctx, question{method: http.MethodGet, path: path, about: name(id), once: once})
+	return c.stored(ctx, q)
 }
 
 // byVersion asks for a version of a subject, deleted ones too; 0 is the latest.

@@ -92,6 +92,8 @@ func notRegistry(body []byte) string {
 	switch {
 	case len(body) == 0:
 		return "the answer is empty" + hint
+	case bytes.Contains(body, []byte("HTTP request")) && bytes.Contains(body, []byte("HTTPS")):
+		return "it speaks TLS: its address begins with https://" // in the words of Go and nginx
 	case body[0] == '<':
 		return "the answer is a web page" + hint
 	case body[0] == '{', body[0] == '[':
@@ -157,6 +159,8 @@ func reason(err error) string {
 		return proxy + "the answer breaks off"
 	case isErrno:
 		return proxy + errno.Error()
+	case strings.Contains(err.Error(), `malformed HTTP response "\x15`): // an alert
+		return proxy + "it speaks TLS: its address begins with https://"
 	}
 	return proxy + "the answer cannot be understood"
 }

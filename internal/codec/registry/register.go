@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -36,6 +37,9 @@ type Copier struct {
 	mu       sync.Mutex
 	done     map[copied]int64
 	versions map[textKey]int // of the first registry → in the second
+
+	down      error // why a registry did not answer, and for whom that holds
+	downUntil time.Time
 }
 
 type copied struct {
