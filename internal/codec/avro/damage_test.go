@@ -38,7 +38,7 @@ func TestDamageIsToldWithItsPlace(t *testing.T) {
 		{`"string"`, "FE FF FF FF FF FF FF FF FF 01", "string: a length of 9223372036854775807, and 0 bytes are left"},
 		{`"string"`, "02 FF", "string: a string that is not UTF-8"},
 		{`"string"`, "06 ED A0 80", "string: a string that is not UTF-8"},
-		{`"bytes"`, "04 61", "bytes: a length of 2, and 1 bytes are left"},
+		{`["bytes"]`, "00 04 61", "union: a length of 2, and 1 bytes are left"},
 		{`{"type":"fixed","name":"F","size":3}`, "61", "F: 3 bytes wanted, and 1 are left"},
 		{`{"type":"enum","name":"E","symbols":["A"]}`, "02", "E: symbol 1 of an enum of 1"},
 		{`{"type":"enum","name":"E","symbols":["A"]}`, "01", "E: symbol -1 of an enum of 1"},
@@ -147,5 +147,30 @@ func TestProgramsStaySmall(t *testing.T) {
 	}
 	if _, err = s.AppendJSON(nil, []byte{2}); err == nil || !strings.HasSuffix(err.Error(), "nested deeper than 1000 levels") {
 		t.Errorf("3000 records within each other: %v", err)
+	}
+}
+
+// Bytes that are a whole value have no length when the registry's serializer for
+// Java wrote them; a schema from a file holds to the specification.
+func TestBytesWithoutALength(t *testing.T) {
+	const money = `{"type":"bytes","logicalType":"decimal","precision":4,"scale":2}`
+	for _, c := range []struct{ schema, payload, want string }{
+		{`"bytes"`, "", `""`},
+		{`"bytes"`, "00", `""`},
+		{`"bytes"`, "04 61 62", `"YWI="`},
+		{`"bytes"`, "61 62", `"YWI="`},
+		{`"bytes"`, "04 61", `"BGE="`},
+		{`"bytes"`, "FF FF FF", `"////"`},
+		{money, "04 01 00", `"2.56"`},
+		{money, "01 00", `"2.56"`},
+	} {
+		got, err := schemaOf(t, Options{}, c.schema).AppendJSON(nil, unhex(t, c.payload))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s of %s: %s, %v; want %s", c.schema, c.payload, got, err, c.want)
+		}
+	}
+	const want = "not a value of the Avro schema bytes: a length of 2, and 1 bytes are left"
+	if out, err := schemaOf(t, Options{SingleObject: true}, `"bytes"`).AppendJSON(nil, unhex(t, "04 61")); err == nil || err.Error() != want {
+		t.Errorf("%s, %v", out, err)
 	}
 }
