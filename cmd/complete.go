@@ -31,9 +31,7 @@ func completeStreams(env *Env) completeFunc {
 			names = append(names, s.Name)
 		}
 		if view.AdHoc {
-			for _, c := range view.Clusters {
-				names = append(names, topicNames(ctx, env, view, c.Name)...)
-			}
+			names = append(names, askEach(allClusters(view), func(name string) []string { return topicNames(ctx, env, view, name) })...)
 		}
 		return names
 	})
@@ -41,35 +39,23 @@ func completeStreams(env *Env) completeFunc {
 
 // completeClusters completes cluster names.
 func completeClusters(env *Env) completeFunc {
-	return completing(env, func(_ context.Context, view *metadata.View, _ string) []string {
-		var names []string
-		for _, c := range view.Clusters {
-			names = append(names, c.Name)
-		}
-		return names
-	})
+	return completing(env, func(_ context.Context, view *metadata.View, _ string) []string { return allClusters(view) })
 }
 
 // completeTopics completes CLUSTER/TOPIC.
 func completeTopics(env *Env) completeFunc {
 	return completing(env, func(ctx context.Context, view *metadata.View, word string) []string {
-		var names []string
-		for _, c := range view.Clusters {
-			if strings.HasPrefix(c.Name+"/", word) || strings.HasPrefix(word, c.Name+"/") {
-				names = append(names, prefixed(c.Name+"/", topicNames(ctx, env, view, c.Name))...)
-			}
-		}
-		return names
+		meant := slices.DeleteFunc(allClusters(view), func(name string) bool {
+			return !strings.HasPrefix(name+"/", word) && !strings.HasPrefix(word, name+"/")
+		})
+		return askEach(meant, func(name string) []string { return prefixed(name+"/", topicNames(ctx, env, view, name)) })
 	})
 }
 
 // completeTopicNames completes the names of topics on any cluster.
 func completeTopicNames(env *Env) completeFunc {
-	return completing(env, func(ctx context.Context, view *metadata.View, _ string) (names []string) {
-		for _, c := range view.Clusters {
-			names = append(names, topicNames(ctx, env, view, c.Name)...)
-		}
-		return names
+	return completing(env, func(ctx context.Context, view *metadata.View, _ string) []string {
+		return askEach(allClusters(view), func(name string) []string { return topicNames(ctx, env, view, name) })
 	})
 }
 
@@ -158,6 +144,13 @@ func topicNames(ctx context.Context, env *Env, view *metadata.View, name string)
 		if !t.Internal && !metadata.Internal(t.Name) {
 			names = append(names, t.Name)
 		}
+	}
+	return names
+}
+
+func allClusters(view *metadata.View) (names []string) {
+	for _, c := range view.Clusters {
+		names = append(names, c.Name)
 	}
 	return names
 }

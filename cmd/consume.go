@@ -54,6 +54,7 @@ type consumeFlags struct {
 	filter      filterFlags
 	replay      string
 	text        textFlags
+	schemas     schemaFlags
 	group       groupFlags
 	to          toFlags
 	files       fileFlags
@@ -158,7 +159,7 @@ kept; --order timestamp merges partitions and clusters by time.`,
 		"progress": oneOfWords("auto", "json", "off"), "columns": completeColumns, "replay": completePaths,
 		"metrics":        completeNothing,
 		"order":          oneOfWords(string(source.OrderNone), string(source.OrderTimestamp)),
-		"group-protocol": oneOfWords("classic", "consumer"), "group": completeNothing,
+		"group-protocol": oneOfWords("classic", "consumer"), "group": completeGroups(env),
 	})
 	return cmd
 }
@@ -192,6 +193,7 @@ func addConsumeFlags(cmd *cobra.Command, f *consumeFlags) {
 	fs.StringVar(&f.null, "null", "", "what stands for null in text, raw and templates: `TEXT`")
 	fs.StringVar(&f.delimiter, "delimiter", `\n`, "what ends a record in text, raw and templates: `TEXT`")
 	f.text.add(fs)
+	f.schemas.add(fs)
 	fs.StringVar(&f.onGap, "on-gap", "skip", "when the log's start has passed the position: `skip`, stop or fail")
 	fs.StringVar(&f.onRecreate, "on-recreate", "start", "when a topic was deleted and made again: read it from its `start`, stop or fail")
 	fs.StringVar(&f.onRemove, "on-remove", "drain", "what the metadata no longer has: `drain` reads it to its end, stop leaves it")
@@ -228,7 +230,9 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
 		func() error { return o.setTo(cmd, f) },
+		func() error { return o.setSchemas(f.schemas) },
 		func() error { return o.setOrder(cmd, f) },
+		o.checkStdout,
 		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {
@@ -294,6 +298,7 @@ func (o *consumeOptions) setFormat(cmd *cobra.Command, f consumeFlags) (err erro
 
 // runConsume reads until the end, the limit or a signal.
 func runConsume(ctx context.Context, o *consumeOptions) error {
+	defer o.schemas.open(ctx)()
 	if err := o.openReplay(ctx); err != nil {
 		return o.ending(ctx, source.Stats{}, err)
 	}

@@ -170,6 +170,10 @@ func (p *planner) plan(view *metadata.View, first bool) (source.Plan, error) {
 	if p.sink == nil {
 		p.sink = newConsumeSink(p.o)
 	}
+	if err := p.o.schemas.setClusters(view, wants); err != nil {
+		p.discard(clusters)
+		return source.Plan{}, err
+	}
 	if err := p.sink.setStreams(wants); err != nil {
 		p.discard(clusters)
 		return source.Plan{}, err

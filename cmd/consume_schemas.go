@@ -1,17 +1,259 @@
 package cmd
 
 import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/codec"
+	"github.com/kcm-cli/kcm/internal/codec/avro"
+	"github.com/kcm-cli/kcm/internal/codec/internals"
+	"github.com/kcm-cli/kcm/internal/codec/jsonschema"
+	"github.com/kcm-cli/kcm/internal/codec/protobuf"
+	"github.com/kcm-cli/kcm/internal/codec/registry"
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/record"
 	"github.com/kcm-cli/kcm/internal/source"
 )
 
+// schemaFlags say where schemas come from besides registries, and how values
+// that have one are shown.
+type schemaFlags struct {
+	value, key    string // files
+	protos, paths []string
+	sets          []string
+	message       string
+	tagged        bool
+	validate      bool
+	defaults      bool
+	unknown       bool
+}
+
+func (f *schemaFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.value, "schema", "", "values have the Avro or JSON Schema in `FILE`")
+	fs.StringVar(&f.key, "key-schema", "", "keys have the Avro or JSON Schema in `FILE`")
+	fs.StringArrayVar(&f.protos, "proto", nil, "values are messages of a .proto `FILE`")
+	fs.StringArrayVar(&f.paths, "proto-path", nil, "look for imports of --proto in `DIR`")
+	fs.StringArrayVar(&f.sets, "descriptor-set", nil, "values are messages of a compiled descriptor set, `FILE`")
+	fs.StringVar(&f.message, "message", "", "the message type of --proto or --descriptor-set: `NAME`")
+	fs.BoolVar(&f.tagged, "avro-json", false, "show Avro as its specification's JSON: unions tagged, bytes as text")
+	fs.BoolVar(&f.validate, "validate", false, "check values against their JSON Schema")
+	fs.BoolVar(&f.defaults, "proto-defaults", false, "show fields of Protobuf messages that are not set, too")
+	fs.BoolVar(&f.unknown, "proto-unknown", false, "show fields of Protobuf messages that their schema lacks, as base64")
+}
+
 // schemas are what the decoders of a run know schemas from. A nil *schemas knows
 // none.
-type schemas struct{}
+type schemas struct {
+	ctx        context.Context //nolint:containedctx // of the run: registries are asked while records are prepared
+	flags      schemaFlags
+	key, value codec.Schema // from files; nil is none
+
+	mu         sync.Mutex
+	registries map[string]*clusterRegistry
+}
+
+// clusterRegistry is the registry of one cluster, as the metadata describes it.
+type clusterRegistry struct {
+	described *metadata.SchemaRegistry
+	client    *registry.Client
+}
+
+// setSchemas loads the schemas of files, which say what decoder is meant where
+// none is chosen.
+func (o *consumeOptions) setSchemas(f schemaFlags) (err error) {
+	s := &schemas{flags: f, registries: map[string]*clusterRegistry{}}
+	o.schemas = s
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.value != "" {
+		if s.value, err = f.load("--schema", f.value, &o.decode.Value); err != nil {
+			return err
+		}
+	}
+	if f.key != "" {
+		if s.key, err = f.load("--key-schema", f.key, &o.decode.Key); err != nil {
+			return err
+		}
+	}
+	if !f.fromProto() {
+		return nil
+	}
+	schema, err := protobuf.FromFiles(protobuf.Files{Protos: f.protos, Paths: f.paths, Sets: f.sets, Message: f.message}, protobuf.Options{Defaults: f.defaults, Unknown: f.unknown})
+	if err != nil {
+		return err
+	}
+	return s.take(schema, &o.decode)
+}
+
+// take has messages of a file where the decoder protobuf was chosen, or else in
+// values.
+func (s *schemas) take(schema codec.Schema, choice *codec.Choice) error {
+	name := codec.Protobuf.Name()
+	if choice.Key == name {
+		s.key = schema
+	}
+	if choice.Value == "" && choice.Key != name {
+		choice.Value = name
+	}
+	if choice.Value == name {
+		s.value = schema
+	}
+	if s.key != schema && s.value != schema {
+		return fault.New(fault.Usage, "--proto and --descriptor-set are for the decoder protobuf, not %s", choice.Value)
+	}
+	return nil
+}
+
+func (f *schemaFlags) fromProto() bool { return len(f.protos)+len(f.sets) > 0 }
+
+func (f *schemaFlags) check() error {
+	switch {
+	case f.value != "" && f.fromProto():
+		return fault.New(fault.Usage, "--schema is for Avro and JSON Schema: it excludes --proto and --descriptor-set")
+	case f.message != "" && !f.fromProto():
+		return fault.New(fault.Usage, "--message needs --proto FILE or --descriptor-set FILE")
+	case len(f.paths) > 0 && len(f.protos) == 0:
+		return fault.New(fault.Usage, "--proto-path needs --proto FILE")
+	}
+	return nil
+}
+
+// load compiles the schema of one side from a file. decoder is what was chosen
+// for it; when nothing was, the file decides.
+func (f *schemaFlags) load(flag, path string, decoder *string) (codec.Schema, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "%s: %w", flag, err)
+	}
+	def := codec.Definition{Type: codec.Avro, Text: string(text), Name: path}
+	switch *decoder {
+	case codec.Avro.Name():
+	case codec.JSONSchema.Name():
+		def.Type = codec.JSONSchema
+	case "":
+		if isJSONSchema(text) {
+			def.Type = codec.JSONSchema
+		}
+		if strings.HasSuffix(path, ".proto") {
+			return nil, fault.New(fault.Usage, "%s %s: a .proto file", flag, path).WithHint("--proto FILE --message NAME")
+		}
+		*decoder = def.Type.Name()
+	default:
+		return nil, fault.New(fault.Usage, "%s is for the decoders avro and jsonschema, not %s", flag, *decoder)
+	}
+	schema, err := f.compile(def, true)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "%s: %w", flag, err)
+	}
+	return schema, nil
+}
+
+// isJSONSchema tells a JSON Schema from Avro's: both are JSON, but a type of
+// Avro's that has properties does not call them so.
+func isJSONSchema(text []byte) bool {
+	var s map[string]json.RawMessage
+	if json.Unmarshal(text, &s) != nil {
+		return false
+	}
+	for _, key := range []string{"$schema", "$id", "$ref", "$defs", "properties", "allOf", "anyOf", "oneOf", "required"} {
+		if _, ok := s[key]; ok {
+			return true
+		}
+	}
+	return string(s["type"]) == `"object"`
+}
+
+// compile makes a schema of any type.
+func (f *schemaFlags) compile(def codec.Definition, fromFile bool) (codec.Schema, error) {
+	switch def.Type {
+	case codec.Protobuf:
+		return protobuf.Compile(def, protobuf.Options{Defaults: f.defaults, Unknown: f.unknown})
+	case codec.JSONSchema:
+		return jsonschema.Compile(def, jsonschema.Options{Validate: f.validate})
+	default:
+		return avro.Compile(def, avro.Options{Tagged: f.tagged, SingleObject: fromFile})
+	}
+}
+
+// setClusters makes the registries of the clusters of wants known: those of the
+// last plan as far as they are described as they were, and new ones.
+func (s *schemas) setClusters(view *metadata.View, wants []source.Want) error {
+	next := map[string]*clusterRegistry{}
+	for _, w := range wants {
+		c := view.Cluster(w.Source.Cluster)
+		if next[c.Name] != nil || c.SchemaRegistry == nil {
+			continue
+		}
+		if old := s.registries[c.Name]; old != nil && old.described.SameAs(c.SchemaRegistry) {
+			next[c.Name] = old
+			continue
+		}
+		client, err := s.connect(c)
+		if err != nil {
+			return err
+		}
+		next[c.Name] = &clusterRegistry{described: c.SchemaRegistry, client: client}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, old := range s.registries {
+		if next[name] == nil { // what it has left is still on its way out
+			next[name] = old
+		}
+	}
+	s.registries = next
+	return nil
+}
+
+// open has registries asked under ctx; closed ends that.
+func (s *schemas) open(ctx context.Context) (closed func()) {
+	s.ctx = ctx
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, r := range s.registries {
+			r.client.Close()
+		}
+	}
+}
+
+func (s *schemas) connect(c *metadata.Cluster) (*registry.Client, error) {
+	r := c.SchemaRegistry
+	tls, err := cluster.TLSConfig(c.Name, c.Dir, tlsOf(r.TLS))
+	if err != nil {
+		return nil, err
+	}
+	return registry.New(s.ctx, registry.Config{
+		Cluster: c.Name, URLs: r.URLs, Username: r.Username, Password: r.Password.Reveal(), Token: r.Token.Reveal(),
+		TLS: tls, Compile: func(def codec.Definition) (codec.Schema, error) { return s.flags.compile(def, false) },
+	})
+}
 
 // of is what decoders know about the topic of a split; the topic may be empty.
-func (s *schemas) of(at record.Split) codec.Env { return codec.Env{Cluster: at.Cluster} }
+func (s *schemas) of(at record.Split) codec.Env {
+	e := codec.Env{Cluster: at.Cluster}
+	if s == nil {
+		return e
+	}
+	e.Key, e.Value = s.key, s.value
+	if topic := internals.For(at.Topic); topic != nil {
+		e.Internal = topic
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.registries[at.Cluster]; r != nil {
+		e.Registry, e.WideIDs = r.client, r.described.IDBytes == 8
+	}
+	return e
+}
 
 // clusterIn names the cluster of a want; a run over files alone has none.
 func clusterIn(w source.Want) record.Split {

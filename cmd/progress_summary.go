@@ -14,8 +14,13 @@ const mostSources = 8
 
 // summaryText says what was read from where:
 // 1,234 records (56.7 MB) in 2.10s: east/orders 800, west/orders.v2 434.
+// What the reader has taken of a write that never ended is not known.
 func summaryText(s source.Snapshot, took time.Duration) string {
-	text := fmt.Sprintf("%s (%s) in %s", countText(s.Total.Records), sizeText(s.Total.Bytes), durationText(took.Round(10*time.Millisecond)))
+	text := ""
+	if s.Least {
+		text = "at least "
+	}
+	text += fmt.Sprintf("%s (%s) in %s", countText(s.Total.Records), sizeText(s.Total.Bytes), durationText(took.Round(10*time.Millisecond)))
 	if from := sourcesText(s.Flows); from != "" {
 		text += ": " + from
 	}
@@ -79,6 +84,9 @@ func summaryFields(s source.Snapshot, took time.Duration) []Field {
 		{"lag", known(s.Total.Lag)},
 		{"sources", sources},
 		{"clusters", clusterFields(s.Clusters)},
+	}
+	if s.Least {
+		fields = append(fields, Field{"at_least", true})
 	}
 	if s.Ordered {
 		fields = append(fields, Field{"late", s.Late}, Field{"disordered", s.Back})

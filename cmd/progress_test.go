@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,6 +99,16 @@ func TestSummaryText(t *testing.T) {
 	s := source.Snapshot{Total: source.Progress{Records: 1234, Bytes: 56_700_000}, Flows: []source.FlowProgress{flow("east", "orders", "o", 1234)}}
 	if got, want := summaryText(s, 2123*time.Millisecond), "1,234 records (56.7 MB) in 2.12s: east/orders 1,234"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if slices.ContainsFunc(summaryFields(s, time.Second), func(f Field) bool { return f.Name == "at_least" }) {
+		t.Error("all that was written is counted")
+	}
+	s.Least = true
+	if got, want := summaryText(s, time.Second), "at least 1,234 records (56.7 MB) in 1s: east/orders 1,234"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !slices.ContainsFunc(summaryFields(s, time.Second), func(f Field) bool { return f.Name == "at_least" && f.Value == true }) {
+		t.Error("the summary in JSON does not say that it is the least")
 	}
 }
 

@@ -142,6 +142,22 @@ func notThere(code int16) (absent bool, err error) {
 	return errors.Is(err, kerr.GroupIDNotFound) || errors.Is(err, kerr.UnsupportedVersion), err
 }
 
+// each goes over the groups that an answer describes, until one is not there. Use
+// takes what is said of the others.
+func each[G any](groups []G, code func(*G) int16, use func(*G)) error {
+	for i := range groups {
+		absent, err := notThere(code(&groups[i]))
+		if absent {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		use(&groups[i])
+	}
+	return nil
+}
+
 func askClassic(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
 	req := kmsg.NewPtrDescribeGroupsRequest()
 	req.Groups = []string{name}
@@ -149,21 +165,16 @@ func askClassic(ctx context.Context, cl *kgo.Client, name string, info *GroupInf
 	if err != nil {
 		return err
 	}
-	for _, g := range resp.Groups {
-		if absent, err := notThere(g.ErrorCode); absent {
-			return nil
-		} else if err != nil {
-			return err
-		}
+	type group = kmsg.DescribeGroupsResponseGroup
+	return each(resp.Groups, func(g *group) int16 { return g.ErrorCode }, func(g *group) {
 		if g.State == "Dead" { // what older brokers say of what they do not know
-			return nil
+			return
 		}
 		info.Kind, info.State, info.Protocol, info.Assignor = ClassicGroup, g.State, g.ProtocolType, g.Protocol
 		for _, m := range g.Members {
 			info.Members = append(info.Members, GroupMember{ID: m.MemberID, ClientID: m.ClientID, Host: hostOf(m.ClientHost)})
 		}
-	}
-	return nil
+	})
 }
 
 func askConsumer(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
@@ -173,19 +184,14 @@ func askConsumer(ctx context.Context, cl *kgo.Client, name string, info *GroupIn
 	if err != nil {
 		return err
 	}
-	for _, g := range resp.Groups {
-		if absent, err := notThere(g.ErrorCode); absent {
-			return nil
-		} else if err != nil {
-			return err
-		}
+	type group = kmsg.ConsumerGroupDescribeResponseGroup
+	return each(resp.Groups, func(g *group) int16 { return g.ErrorCode }, func(g *group) {
 		info.Kind, info.State, info.Protocol, info.Assignor = ConsumerGroup, g.State, "consumer", g.AssignorName
 		for _, m := range g.Members {
 			aims := len(m.TargetAssignment.TopicPartitions) > 0
 			info.Members = append(info.Members, GroupMember{ID: m.MemberID, ClientID: m.ClientID, Host: hostOf(m.ClientHost), Aims: aims})
 		}
-	}
-	return nil
+	})
 }
 
 func askShare(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
@@ -195,15 +201,8 @@ func askShare(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo)
 	if err != nil {
 		return err
 	}
-	for _, g := range resp.Groups {
-		if absent, err := notThere(g.ErrorCode); absent {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		info.Kind, info.State = ShareGroup, g.GroupState
-	}
-	return nil
+	type group = kmsg.ShareGroupDescribeResponseGroup
+	return each(resp.Groups, func(g *group) int16 { return g.ErrorCode }, func(g *group) { info.Kind, info.State = ShareGroup, g.GroupState })
 }
 
 func askStreams(ctx context.Context, cl *kgo.Client, name string, info *GroupInfo) error {
@@ -213,15 +212,8 @@ func askStreams(ctx context.Context, cl *kgo.Client, name string, info *GroupInf
 	if err != nil {
 		return err
 	}
-	for _, g := range resp.Groups {
-		if absent, err := notThere(g.ErrorCode); absent {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		info.Kind, info.State = StreamsGroup, g.State
-	}
-	return nil
+	type group = kmsg.StreamsGroupDescribeResponseGroup
+	return each(resp.Groups, func(g *group) int16 { return g.ErrorCode }, func(g *group) { info.Kind, info.State = StreamsGroup, g.State })
 }
 
 // hostOf drops the slash that brokers put before an address.

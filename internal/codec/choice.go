@@ -65,7 +65,8 @@ type Env struct {
 
 // Internal decodes the records of a topic that Kafka or MirrorMaker 2 keeps for
 // itself, to compact JSON. It is safe for use by several goroutines. A value is
-// understood by its key.
+// understood by its key. An error that is ErrOther says that the topic has only
+// the name of such a one.
 type Internal interface {
 	AppendKey(dst, key []byte) ([]byte, error)
 	AppendValue(dst, key, value []byte) ([]byte, error)
@@ -118,7 +119,7 @@ func (e Env) decoder(word string, key bool) (Decoder, error) {
 		return &auto{}, nil
 	case bySchema:
 		if e.Internal != nil {
-			return &internal{topic: e.Internal, key: key}, nil
+			return newInternal(e, key), nil
 		}
 		return newFramed(e, "", key), nil
 	}

@@ -17,7 +17,8 @@ func (f *fromFile) Decode(v *record.Value, dst, raw []byte, _ *record.Record) []
 		*v = record.Value{}
 		return dst
 	}
-	grown := appendBySchema(v, dst, raw, raw, f.schema, "")
+	schema := schemaOf{Schema: f.schema}
+	grown := schema.decode(v, dst, raw, raw)
 	if v.Err == nil || len(raw) < 5 || raw[0] != 0 {
 		return grown
 	}
@@ -26,7 +27,7 @@ func (f *fromFile) Decode(v *record.Value, dst, raw []byte, _ *record.Record) []
 		payload = withoutIndexes(payload)
 	}
 	var framed record.Value
-	if tried := appendBySchema(&framed, dst, raw, payload, f.schema, ""); framed.Err == nil {
+	if tried := schema.decode(&framed, dst, raw, payload); framed.Err == nil {
 		*v = framed
 		return tried
 	}
@@ -48,39 +49,4 @@ func withoutIndexes(b []byte) []byte {
 		rest = rest[n:]
 	}
 	return rest
-}
-
-// internal decodes one side of the records of a topic of Kafka's own. What is
-// different from what such a topic holds is shown as Auto does: the name alone
-// does not make a topic Kafka's.
-type internal struct {
-	topic Internal
-	key   bool
-	other auto
-}
-
-// Decode implements Decoder.
-func (i *internal) Decode(v *record.Value, dst, raw []byte, r *record.Record) []byte {
-	if raw == nil {
-		*v = record.Value{}
-		return dst
-	}
-	start := len(dst)
-	var grown []byte
-	var err error
-	switch {
-	case i.key:
-		grown, err = i.topic.AppendKey(dst, raw)
-	case r != nil:
-		grown, err = i.topic.AppendValue(dst, r.Key, raw)
-	default:
-		return i.other.Decode(v, dst, raw, r)
-	}
-	if err != nil {
-		dst = i.other.Decode(v, dst, raw, r)
-		v.Err = err
-		return dst
-	}
-	*v = record.Value{Kind: record.JSON, Bytes: grown[start:]}
-	return grown
 }

@@ -66,7 +66,7 @@ func TestTwoThousandPartitions(t *testing.T) {
 	r.exits(t, 0)
 	r.figures(t, "-e on 2,000 partitions")
 	equal(t, "p1234", values(t, r.stdout), counted(c, 1234, 10))
-	if r.took > 10*time.Second {
+	if r.took > 10*time.Second+ease {
 		t.Errorf("took %v", r.took)
 	}
 
@@ -74,18 +74,18 @@ func TestTwoThousandPartitions(t *testing.T) {
 	for k.out.count() == 0 { // until it follows
 		c.Produce(topic, numbered(c, 7, 0, 1)...)
 		time.Sleep(200 * time.Millisecond)
-		if time.Since(k.began) > 15*time.Second {
+		if time.Since(k.began) > 15*time.Second+ease {
 			t.Fatal("nothing comes")
 		}
 	}
 	t.Logf("follows after %.1f s", time.Since(k.began).Seconds())
 	time.Sleep(2 * time.Second) // in which what has begun may end
 	before := k.cpu()
-	time.Sleep(10 * time.Second) // of doing nothing
+	time.Sleep(5 * time.Second) // of doing nothing
 	spent := k.cpu() - before
-	t.Logf("10 s of following 2,000 partitions: %v of processor time, at most %d MB", spent, k.peak()>>20)
-	if spent > time.Second {
-		t.Errorf("10 s of waiting took %v of processor time", spent)
+	t.Logf("5 s of following 2,000 partitions: %v of processor time, at most %d MB", spent, k.peak()>>20)
+	if spent > 500*time.Millisecond {
+		t.Errorf("5 s of waiting took %v of processor time", spent)
 	}
 	n := k.out.count()
 	c.Produce(topic, numbered(c, 1999, 0, 1)...)

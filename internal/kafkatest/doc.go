@@ -21,7 +21,8 @@
 //	}
 //
 // Each runs on the embedded clusters, and again on Apache Kafka 4.3.1 when
-// KCM_TEST_KAFKA=1 is set or the tests are built with -tags kafka. Then a
+// KCM_TEST_KAFKA=1 is set or the tests are built with -tags kafka
+// (KCM_TEST_KAFKA=only leaves the embedded clusters out). Then a
 // missing Java, Maven or jar fails the test: nothing here ever skips. A test
 // that only a real broker can answer stands in a file with
 //
@@ -30,4 +31,7 @@
 // and calls Real. The brokers start on first use, are shared by all tests of
 // one test binary, and end with it, whatever way it ends. The jars are fetched
 // once, into the user's cache directory.
+//
+// Registry gives a test a real schema registry in the same way: Apicurio Registry
+// 3.3.3, which needs Java 21 or later; where only Java 17 is found it is 3.0.9.
 package kafkatest

@@ -98,7 +98,7 @@ func (r *request) add(x *Batch, topics map[*Topic]int) {
 		i = len(r.body.Topics)
 		topics[x.Topic] = i
 		t := kmsg.NewProduceRequestTopic()
-		t.Topic, t.TopicID = x.Topic.Name, x.Topic.topicID()
+		t.Topic, t.TopicID = x.Topic.Name, x.Topic.identity.id
 		r.body.Topics = append(r.body.Topics, t)
 	}
 	p := kmsg.NewProduceRequestTopicPartition()
@@ -177,8 +177,10 @@ func (h writeHook) OnBrokerThrottle(meta kgo.BrokerMetadata, interval time.Durat
 func (w *Writer) landed(r *request, resp kmsg.Response, err error) {
 	now := time.Now()
 	byBatch := map[*Batch]error{}
+	var written *kmsg.ProduceResponse
 	if p, ok := resp.(*kmsg.ProduceResponse); err == nil && ok {
 		byBatch = r.match(p)
+		written = p
 	}
 	w.mu.Lock()
 	r.leave(w, now, err)
@@ -196,6 +198,7 @@ func (w *Writer) landed(r *request, resp kmsg.Response, err error) {
 		}
 		if cause == nil {
 			done = append(done, w.arrive(p, b))
+			w.doubt(b.Topic, written)
 		} else {
 			b.err = cause
 			p.turning = true

@@ -63,15 +63,23 @@ func (w *Writer) found(topics []cluster.Topic, err error) {
 	if err == nil {
 		w.contact.clear()
 	}
+	var done answers
 	for i := range topics {
-		w.learn(&topics[i], now)
+		done = append(done, w.learn(&topics[i], now)...)
 	}
 	w.mu.Unlock()
 	w.poke()
+	done.call()
 }
 
 // learn takes what a look-up says about one topic.
-func (w *Writer) learn(t *cluster.Topic, now time.Time) {
+func (w *Writer) learn(t *cluster.Topic, now time.Time) (done answers) {
+	for p := range w.homeless { // all of one name are of one Topic
+		if p.key.topic == t.Name {
+			done = w.identify(p.topic, t)
+			break
+		}
+	}
 	leaders := map[int32]cluster.Partition{}
 	for _, p := range t.Partitions {
 		leaders[p.ID] = p
@@ -88,12 +96,13 @@ func (w *Writer) learn(t *cluster.Topic, now time.Time) {
 			w.leaderless(p, now, w.cfg.Cluster.Explain(kerr.UnknownTopicOrPartition, t.Name))
 		case found.Leader < 0:
 			w.leaderless(p, now, found.Err)
+		case p.topic.doubted(): // looked up once more
 		default:
-			p.topic.setID(t.ID)
 			delete(w.homeless, p)
 			w.moveTo(p, w.broker(found.Leader))
 		}
 	}
+	return done
 }
 
 // moveTo gives a partition its leader. What the one before has not answered is

@@ -138,6 +138,9 @@ func (w *Writer) settle(p *partition, now time.Time) (done answers) {
 		w.list(p)
 		return nil
 	}
+	if p.topic.identity.err != nil {
+		return w.failBack(p, back)
+	}
 	if w.closed {
 		for _, b := range back {
 			done = append(done, b.answer(context.Canceled))

@@ -3,7 +3,6 @@ package produce
 import (
 	"context"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/batch"
@@ -22,8 +21,7 @@ type Topic struct {
 	packed  *batch.Codec // compression.type; nil: what the producer chose
 	leaders map[int32]int32
 
-	mu sync.Mutex
-	id [16]byte // changes when the topic is made again
+	identity identity
 }
 
 // defaultMaxBytes is Kafka's own default of max.message.bytes.
@@ -41,18 +39,6 @@ func (t *Topic) codec(stored batch.Codec) batch.Codec {
 		return *t.packed
 	}
 	return stored
-}
-
-func (t *Topic) topicID() [16]byte {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.id
-}
-
-func (t *Topic) setID(id [16]byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.id = id
 }
 
 // Topic looks a topic up when it is first needed, and makes it with that many
@@ -116,7 +102,7 @@ func (w *Writer) lookUp(ctx context.Context, name string, partitions int) (*Topi
 	if err != nil {
 		return nil, w.forWriting(err, name)
 	}
-	t := &Topic{Name: name, Partitions: len(found.Partitions), id: found.ID, MaxBytes: defaultMaxBytes, cluster: c.Name(), leaders: map[int32]int32{}}
+	t := &Topic{Name: name, Partitions: len(found.Partitions), identity: identity{id: found.ID}, MaxBytes: defaultMaxBytes, cluster: c.Name(), leaders: map[int32]int32{}}
 	for _, p := range found.Partitions {
 		t.leaders[p.ID] = p.Leader
 	}
@@ -139,7 +125,7 @@ func (w *Writer) create(ctx context.Context, name string, partitions int) (t clu
 		return t, err
 	}
 	if made {
-		w.cfg.Event(Event{Kind: Created, Topic: name, Partition: -1, Text: c.Name() + "/" + name + ": created with " + counted(partitions)})
+		w.cfg.Event(Event{Kind: Created, Topic: name, Partition: -1, Text: c.Name() + "/" + name + ": created with " + counted(int64(partitions), "partition")})
 	}
 	for over := time.Now().Add(10 * time.Second); ; {
 		if t, err = w.existing(ctx, name); err != nil || !cluster.IsMissing(t.Err) && len(t.Partitions) > 0 || time.Now().After(over) {
@@ -153,11 +139,11 @@ func (w *Writer) create(ctx context.Context, name string, partitions int) (t clu
 	}
 }
 
-func counted(partitions int) string {
-	if partitions == 1 {
-		return "1 partition"
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
 	}
-	return strconv.Itoa(partitions) + " partitions"
+	return strconv.FormatInt(n, 10) + " " + what + "s"
 }
 
 // configure reads what a topic takes. That it may not be read is told, and

@@ -107,7 +107,7 @@ func TestAPartitionWithoutALeader(t *testing.T) {
 		if len(m.Topics) != 1 {
 			return nil, nil, false
 		}
-		return withoutLeader(addrs, m, first, topic.topicID()), nil, true
+		return withoutLeader(addrs, m, first, topic.identity.id), nil, true
 	})
 	c.Fake().Fault(kfake.Fault{Keys: produceKey, Topic: "t", Partitions: []int32{1}, Err: kerr.NotLeaderForPartition, Count: -1})
 	w.send(lanes[1], stored(topic, origin(1), 10, numbers(50, 50)...))

@@ -51,6 +51,9 @@ type timing struct {
 	backoff time.Duration // before something is tried again, the first time
 	longest time.Duration // and at most
 	request time.Duration // what a broker may take for a request
+	// identity is how often the ids of topics are looked up that are written to by
+	// name.
+	identity time.Duration
 }
 
 func (t *timing) fill() {
@@ -63,6 +66,7 @@ func (t *timing) fill() {
 		{&t.backoff, 50 * time.Millisecond},
 		{&t.longest, time.Second},
 		{&t.request, 10 * time.Second},
+		{&t.identity, 2 * time.Second},
 	} {
 		if *d.of == 0 {
 			*d.of = d.usual
@@ -99,6 +103,7 @@ type Writer struct {
 	lookAt     time.Time
 	lookups    int     // in a row without a leader for everyone
 	contact    trouble // with the cluster as a whole
+	checks     checking
 	closed     bool
 	counts     Counts
 }
@@ -123,7 +128,7 @@ func New(ctx context.Context, cfg Config) (*Writer, error) {
 		cfg: cfg, ctx: ctx, stop: stop, wake: make(chan struct{}, 1), topics: map[string]*Topic{},
 		partitions: map[partitionKey]*partition{}, brokers: map[int32]*broker{}, producer: &producer{},
 		homeless: map[*partition]struct{}{}, waiting: map[*partition]struct{}{}, troubled: map[*partition]struct{}{},
-		counts: Counts{Topics: map[string]int64{}},
+		counts: Counts{Topics: map[string]int64{}}, checks: checking{topics: map[*Topic]struct{}{}, at: time.Now().Add(cfg.timing.identity)},
 	}
 	w.contact.init(w, partitionKey{id: -1})
 	var err error
@@ -194,6 +199,7 @@ func (w *Writer) step(now time.Time) (next time.Time) {
 	w.rouse(now, &due)
 	w.seekLeaders(now, &due)
 	w.askProducers(now, &due)
+	w.check(now, &due)
 	for _, b := range w.brokers {
 		done = append(done, w.load(b)...)
 	}
@@ -279,6 +285,11 @@ func (w *Writer) write(list []*Batch) {
 	for _, b := range list {
 		if w.closed {
 			done = append(done, b.answer(context.Canceled))
+			continue
+		}
+		if err := b.Topic.identity.err; err != nil {
+			b.Lane.fail(err)
+			done = append(done, b.answer(err))
 			continue
 		}
 		p := w.partition(b.Topic, b.Partition)

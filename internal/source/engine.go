@@ -125,6 +125,7 @@ func (e *engine) write(ctx context.Context) error {
 		select {
 		case err = <-done:
 		case <-time.After(writeGrace):
+			e.Monitor.hangs()
 			e.pipe.leaveBehind()
 			return context.Cause(ctx)
 		}

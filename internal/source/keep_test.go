@@ -109,7 +109,7 @@ func TestOnlyWhatTheReaderOfAPipeTookIsKept(t *testing.T) {
 	rig := kafkatest.Fake(t, kafkatest.Options{})
 	east := rig.Cluster("east")
 	east.CreateTopic("orders", 1, nil)
-	east.Produce("orders", values("v", 0, 20000)...)
+	east.Produce("orders", values("v", 0, 60000)...) // more than the pipe holds
 	for _, take := range []int{0, 1, 40, 1000, 5000, 150000} {
 		t.Run(fmt.Sprint(take), func(t *testing.T) {
 			in, out, err := os.Pipe()
@@ -152,6 +152,53 @@ func TestARunEndsWhenPositionsCannotBeKept(t *testing.T) {
 	r.opts.Keeper.(*shelf).fail = broken
 	if _, err := r.run(t.Context()); !errors.Is(err, broken) {
 		t.Errorf("ended with %v", err)
+	}
+}
+
+// durable is a sink whose writes are durable after Sync only. Its second write
+// hangs.
+type durable struct {
+	*collector
+	next   func() // called when the first write is done
+	writes int
+	hung   chan struct{} // closed when the second has begun
+	end    chan struct{} // closed to let it go
+	synced int64         // records
+}
+
+func (d *durable) Write(blocks []source.Block) error {
+	if d.writes++; d.writes == 2 {
+		close(d.hung)
+		<-d.end
+		return nil
+	}
+	defer d.next()
+	return d.collector.Write(blocks)
+}
+
+func (d *durable) Sync() error {
+	d.synced = int64(len(d.all()))
+	return nil
+}
+
+func TestNothingIsKeptOfAWriteThatHangsBeforeItIsDurable(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	east := rig.Cluster("east")
+	east.CreateTopic("orders", 1, nil)
+	east.Produce("orders", values("v", 0, 5)...)
+	kept := &shelf{}
+	r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", "orders", "east"))
+	d := &durable{collector: r.sink, hung: make(chan struct{}), end: make(chan struct{})}
+	d.next = func() { east.Produce("orders", values("w", 0, 5)...) }
+	defer close(d.end)
+	r.opts.Keeper, r.opts.Sink = kept, d
+	end := r.follow(t)
+	<-d.hung
+	if _, err := end(); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if at := kept.at()["east/orders/0"]; at != d.synced || len(r.sink.all()) != 5 {
+		t.Errorf("%d records are durable, %d written, the position is %d", d.synced, len(r.sink.all()), at)
 	}
 }
 

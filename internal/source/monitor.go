@@ -15,6 +15,7 @@ import (
 type Monitor struct {
 	offsets atomic.Int64 // that positions have moved by
 	merging atomic.Pointer[merger]
+	hung    atomic.Bool // the last write never ended
 
 	mu     sync.Mutex
 	states map[string]ClusterState
@@ -44,6 +45,9 @@ type Snapshot struct {
 	Endless  bool           // some of what is read has no end
 	Short    bool           // some has stopped before its end, or does not go on
 	Blind    bool           // some cannot be looked at: Lag and Behind of the total are unknown
+	// Least says that a write was left behind that never ended: some of its records
+	// may have arrived, and none of them is counted.
+	Least bool
 	// Ordered says that Options.Order is by time. Late and Back are those of Stats.
 	Ordered    bool
 	Late, Back int64
@@ -168,6 +172,13 @@ func (m *Monitor) failed(cluster string) {
 	m.faulty[cluster] = true
 }
 
+// hangs notes that a write was left behind.
+func (m *Monitor) hangs() {
+	if m != nil {
+		m.hung.Store(true)
+	}
+}
+
 // lives notes whether anything can be asked of the cluster.
 func (r *reader) lives() {
 	state := ClusterReading
@@ -242,7 +253,7 @@ func (m *Monitor) clusters(snap *Snapshot) {
 func (m *Monitor) Snapshot(now time.Time) Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	snap := Snapshot{Clusters: map[string]ClusterProgress{}, Offsets: m.offsets.Load()}
+	snap := Snapshot{Clusters: map[string]ClusterProgress{}, Offsets: m.offsets.Load(), Least: m.hung.Load()}
 	m.clusters(&snap)
 	flows := map[flowKey]*FlowProgress{}
 	for key, f := range m.flows {

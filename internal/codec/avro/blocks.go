@@ -63,7 +63,15 @@ func (m *machine) array(items *program, dst []byte, i, depth int) ([]byte, int, 
 			if seen > 0 {
 				dst = append(dst, ',')
 			}
-			if dst, i, f = m.run(items, dst, i, depth+1); f != nil {
+			switch {
+			case items.single == nil:
+				dst, i, f = m.run(items, dst, i, depth+1)
+			case len(dst) > m.limit:
+				f = m.tooMuch()
+			default:
+				dst, i, f = m.value(items.single, dst, i, depth+1)
+			}
+			if f != nil {
 				return dst, i, f.under("[" + strconv.Itoa(seen) + "]")
 			}
 			seen++
@@ -114,9 +122,9 @@ func appendLatin(dst, b []byte) []byte {
 		switch {
 		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
-		case c >= 0x80:
+		case c >= 0xa0:
 			dst = append(dst, 0xc0|c>>6, 0x80|c&0x3f)
-		case c < ' ':
+		case c < ' ' || c >= 0x80: // control characters, those beyond ASCII too
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		default:
 			dst = append(dst, c)

@@ -1,6 +1,10 @@
 package internals
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kcm-cli/kcm/internal/codec"
+)
 
 // mirrored is a topic of MirrorMaker 2: keys without a version, values with one
 // of two bytes or none.
@@ -8,7 +12,7 @@ type mirrored struct {
 	name       string
 	key, value message
 	versioned  bool
-	unsure     bool // the topic's name alone says little: errors are ErrOther
+	unsure     bool // the topic's name alone says little: errors are codec.ErrOther
 }
 
 // The formats of Checkpoint.java, OffsetSync.java and Heartbeat.java.
@@ -93,7 +97,7 @@ func (m *mirrored) object(dst []byte, of *message, b []byte) ([]byte, error) {
 
 func (m *mirrored) wrong(side string, err error) error {
 	if m.unsure {
-		return fmt.Errorf("%s of %s: %w: %w", side, m.name, ErrOther, err)
+		return fmt.Errorf("%s of %s: %w: %w", side, m.name, codec.ErrOther, err)
 	}
 	return fmt.Errorf("%s of %s: %w", side, m.name, err)
 }

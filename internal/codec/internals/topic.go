@@ -6,8 +6,6 @@
 package internals
 
 import (
-	"errors"
-
 	"github.com/kcm-cli/kcm/internal/mirror"
 )
 
@@ -23,11 +21,6 @@ type Topic interface {
 	AppendKey(dst, key []byte) ([]byte, error)
 	AppendValue(dst, key, value []byte) ([]byte, error)
 }
-
-// ErrOther is wrapped by the errors of a topic that only its name makes one of
-// Kafka's: anybody may call a topic heartbeats. The record is better shown as
-// one of any other topic.
-var ErrOther = errors.New("not a record of this kind")
 
 // For returns the decoder of the topic of that name; nil when it is none of
 // Kafka's or MirrorMaker 2's.
