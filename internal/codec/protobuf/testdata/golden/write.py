@@ -43,7 +43,7 @@ def golden(name, m, raw=None):
     else:
         raw = m.SerializePartialToString(deterministic=True)
     text = json_format.MessageToJson(m, indent=None, ensure_ascii=False, descriptor_pool=pool)
-    compact = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+    compact = json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     lines.append("\t".join((name, m.DESCRIPTOR.full_name, raw.hex(), compact)))
 
 
