@@ -63,7 +63,15 @@ func (m *machine) array(items *program, dst []byte, i, depth int) ([]byte, int, 
 			if seen > 0 {
 				dst = append(dst, ',')
 			}
-			if dst, i, f = m.run(items, dst, i, depth+1); f != nil {
+			switch {
+			case items.single == nil:
+				dst, i, f = m.run(items, dst, i, depth+1)
+			case len(dst) > m.limit:
+				f = m.tooMuch()
+			default:
+				dst, i, f = m.value(items.single, dst, i, depth+1)
+			}
+			if f != nil {
 				return dst, i, f.under("[" + strconv.Itoa(seen) + "]")
 			}
 			seen++

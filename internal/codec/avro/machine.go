@@ -52,14 +52,14 @@ type machine struct {
 	limit int // of the output's length
 }
 
-// run executes a program. The steps of most values stand in its own switch,
-// which saves a call for each.
+// run executes a program. The steps that are the most frequent stand in its own
+// switch, which saves a call for each.
 func (m *machine) run(p *program, dst []byte, i, depth int) ([]byte, int, *fail) {
 	if depth+p.height > maxDepth {
 		return dst, i, failf("nested deeper than %d levels", maxDepth)
 	}
 	if len(dst) > m.limit {
-		return dst, i, failf("%d bytes make more than %d MiB of JSON", len(m.in), freeOutput>>20)
+		return dst, i, m.tooMuch()
 	}
 	for at := 0; at < len(p.steps); at++ {
 		s := &p.steps[at]
@@ -89,9 +89,14 @@ func (m *machine) run(p *program, dst []byte, i, depth int) ([]byte, int, *fail)
 	return append(dst, p.tail...), i, nil
 }
 
-// value executes the other steps; depth is that at which the value stands.
+// value executes any step that is a value; depth is that at which it stands.
 func (m *machine) value(s *step, dst []byte, i, depth int) ([]byte, int, *fail) {
 	switch s.op {
+	case opString:
+		return m.text(dst, i)
+	case opLong:
+		n, i, f := m.long(i)
+		return strconv.AppendInt(dst, n, 10), i, f
 	case opInt:
 		n, i, f := m.int(i)
 		return strconv.AppendInt(dst, n, 10), i, f
@@ -107,23 +112,32 @@ func (m *machine) value(s *step, dst []byte, i, depth int) ([]byte, int, *fail) 
 		return m.union(s.more.union, dst, i, depth)
 	case opRecord:
 		return m.run(s.more.program, dst, i, depth)
-	case opFloat:
-		b, i, f := m.take(i, 4)
-		if f != nil {
-			return dst, i, f
-		}
-		return codec.AppendFloat(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 32), i, nil
-	case opDouble:
-		b, i, f := m.take(i, 8)
-		if f != nil {
-			return dst, i, f
-		}
-		return codec.AppendFloat(dst, math.Float64frombits(binary.LittleEndian.Uint64(b)), 64), i, nil
+	case opFloat, opDouble:
+		return m.float(s, dst, i)
 	case opDate, opTime, opTimestamp:
 		return m.calendar(s, dst, i)
 	default:
 		return m.octets(s, dst, i)
 	}
+}
+
+func (m *machine) float(s *step, dst []byte, i int) ([]byte, int, *fail) {
+	if s.op == opFloat {
+		b, i, f := m.take(i, 4)
+		if f != nil {
+			return dst, i, f
+		}
+		return codec.AppendFloat(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 32), i, nil
+	}
+	b, i, f := m.take(i, 8)
+	if f != nil {
+		return dst, i, f
+	}
+	return codec.AppendFloat(dst, math.Float64frombits(binary.LittleEndian.Uint64(b)), 64), i, nil
+}
+
+func (m *machine) tooMuch() *fail {
+	return failf("%d bytes make more than %d MiB of JSON", len(m.in), freeOutput>>20)
 }
 
 // octets executes the steps of bytes and fixed.
