@@ -32,12 +32,12 @@ type Schemas struct {
 
 // Schema is one version of a subject.
 type Schema struct {
-	Subject    string            `json:"subject"`
-	Type       string            `json:"schemaType,omitempty"` // left out for Avro
-	Text       string            `json:"schema"`
+	Subject    string      `json:"subject"`
+	Type       string      `json:"schemaType,omitempty"` // left out for Avro
+	Text       string      `json:"schema"`
 	References []SchemaRef `json:"references,omitempty"`
-	ID         int               `json:"id"`             // 0: the next one
-	GUID       string            `json:"guid,omitempty"` // may be empty
+	ID         int         `json:"id"`             // 0: the next one
+	GUID       string      `json:"guid,omitempty"` // may be empty
 }
 
 type storedSchema struct {
