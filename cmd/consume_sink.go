@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -372,11 +372,14 @@ func (p *preparation) undecodable(r *record.Record, key, value error) bool {
 	}
 }
 
+// decodeError keeps the cause's words but not its kind: a registry that cannot be
+// reached is no cluster that cannot, and the split has still to be named.
 func decodeError(offset int64, key, value error) error {
+	side, err := "value", value
 	if key != nil {
-		return fmt.Errorf("offset %d: the key cannot be decoded: %w", offset, key)
+		side, err = "key", key
 	}
-	return fmt.Errorf("offset %d: the value cannot be decoded: %w", offset, value)
+	return errors.New("offset " + strconv.FormatInt(offset, 10) + ": the " + side + " cannot be decoded: " + err.Error())
 }
 
 // isClosed reports that nobody reads standard output any more.

@@ -26,13 +26,15 @@ import (
 
 // toFlags are the flags that send records to another cluster.
 type toFlags struct {
-	to     string
-	create bool
+	to           string
+	create       bool
+	registryCopy bool
 }
 
 func (f *toFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.to, "to", "", "write the records to a topic of another cluster instead of stdout: `CLUSTER[/TOPIC]`, as they are stored")
 	fs.BoolVar(&f.create, "create", false, "with --to: make missing topics, with as many partitions as the source has")
+	fs.BoolVar(&f.registryCopy, "registry-copy", false, "with --to: copy the schemas of framed keys and values to the target's registry, and replace their ids")
 }
 
 // toOptions say where records go and what of them is changed on the way.
@@ -44,6 +46,7 @@ type toOptions struct {
 	encoded bool
 	// decodedKey and decodedValue say what becomes the text of its decoded form.
 	decodedKey, decodedValue bool
+	copiesSchemas            bool // ids become those of the target's registry
 
 	reached *target // once it is
 }
@@ -56,6 +59,9 @@ func (o *consumeOptions) setTo(cmd *cobra.Command, f consumeFlags) (err error) {
 	if f.to.to == "" {
 		if f.to.create && given(o.env, cmd, "create") == settings.CommandLine {
 			return fault.New(fault.Usage, "--create makes the topics of --to, which is missing").WithHint("--to CLUSTER[/TOPIC]")
+		}
+		if onCommandLine(cmd, "registry-copy") && f.to.registryCopy {
+			return fault.New(fault.Usage, "--registry-copy is about the schemas of what --to copies, which is missing").WithHint("--to CLUSTER[/TOPIC]")
 		}
 		return nil
 	}
@@ -86,7 +92,7 @@ func (o *consumeOptions) setTo(cmd *cobra.Command, f consumeFlags) (err error) {
 		o.isolation = isolationCommitted
 	}
 	o.setEncoding(cmd, f)
-	return nil
+	return o.setRegistryCopy(f.to.registryCopy)
 }
 
 func missingPart(name string) string {
@@ -200,9 +206,10 @@ type target struct {
 	cluster *cluster.Cluster
 	writer  *produce.Writer
 	guard   *loopGuard
-	id      string      // of the physical cluster
-	state   *state.File // nil is none
-	there   sync.Map    // topics that the state counts on, by name, once they have been looked for
+	schemas *schemaCopies // nil: records keep their ids
+	id      string        // of the physical cluster
+	state   *state.File   // nil is none
+	there   sync.Map      // topics that the state counts on, by name, once they have been looked for
 }
 
 // redirect has a run write to the cluster of --to, which must be there: nothing
@@ -216,11 +223,15 @@ func (p *planner) redirect(ctx context.Context, view *metadata.View, opts *sourc
 	if described == nil {
 		return func() {}, fault.New(fault.Usage, "--to: %w", unknownCluster(view, o.to.cluster))
 	}
+	schemas, err := p.copySchemas(view, described)
+	if err != nil {
+		return func() {}, err
+	}
 	c, err := connect(o.env, described)
 	if err != nil {
 		return func() {}, err
 	}
-	t := &target{o: o, cluster: c}
+	t := &target{o: o, cluster: c, schemas: schemas}
 	o.to.reached = t
 	info, err := t.reach(ctx)
 	if err != nil {
@@ -246,6 +257,7 @@ func (p *planner) redirect(ctx context.Context, view *metadata.View, opts *sourc
 	return func() {
 		t.writer.Close()
 		c.Close()
+		schemas.close()
 		t.tellCounts()
 	}, nil
 }

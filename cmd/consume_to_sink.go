@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/produce"
@@ -37,7 +38,7 @@ func newToSink(ctx context.Context, s *consumeSink, t *target) *toSink {
 // Worker implements source.Sink.
 func (s *toSink) Worker() source.Worker {
 	w, _ := s.consumeSink.Worker().(*consumeWorker)
-	return &toWorker{consumeWorker: w, s: s, loader: produce.NewLoader(), topics: map[destination]*produce.Topic{}}
+	return &toWorker{consumeWorker: w, s: s, loader: produce.NewLoader(), topics: map[destination]*produce.Topic{}, routes: map[route]*reframing{}}
 }
 
 // Write implements source.Sink; a Forwarder is given everything by Forward.
@@ -76,6 +77,8 @@ type toWorker struct {
 	loader *produce.Loader
 	topics map[destination]*produce.Topic
 	text   []byte // of a record that is encoded
+	routes map[route]*reframing
+	routed *map[string]codec.Choice // that routes are for
 }
 
 // destination is what the target's topic depends on.
@@ -138,6 +141,8 @@ type toPreparation struct {
 	w      *toWorker
 	c      *source.Chunk
 	topics []*produce.Topic // by stream
+	frames []*reframing     // by stream; nil leaves ids as they are
+	copies bool             // one of them is not nil
 }
 
 func (p *toPreparation) resolve() error {
@@ -147,6 +152,11 @@ func (p *toPreparation) resolve() error {
 			return err
 		}
 		p.topics = append(p.topics, t)
+		f, err := p.w.reframing(stream, p.c.Split, t.Name)
+		if err != nil {
+			return err
+		}
+		p.frames, p.copies = append(p.frames, f), p.copies || f != nil
 	}
 	return nil
 }
@@ -199,7 +209,7 @@ func (p *toPreparation) batches() error {
 // storable reports whether batches may go as they are at all: nothing looks at
 // their records, and they are not too many small ones.
 func (p *toPreparation) storable() bool {
-	if !p.w.s.target.o.to.asStored() || p.w.s.onDecode != "raw" {
+	if p.copies || !p.w.s.target.o.to.asStored() || p.w.s.onDecode != "raw" {
 		return false
 	}
 	for _, j := range p.judges {
@@ -229,6 +239,11 @@ func (p *toPreparation) take(r *record.Record, stream int) bool {
 	}
 	out := *r
 	p.encode(&out, stream, key, value)
+	if f := p.frames[stream]; f != nil {
+		if p.err = f.apply(&out, p.split); p.err != nil {
+			return false
+		}
+	}
 	if p.err = w.loader.Add(p.topics[stream], &out); p.err != nil {
 		return false
 	}

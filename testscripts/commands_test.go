@@ -90,6 +90,7 @@ func commands() map[string]command {
 		})
 	}
 	moreCommands(add)
+	addSchemas(add)
 	addMetrics(add)
 	return cmds
 }
@@ -139,13 +140,19 @@ func exitCode(ts *testscript.TestScript, _ *script, args []string) {
 }
 
 // line is one record of a file for produce. A key, value or header value that
-// is missing or null is null; key_bytes, value_bytes and the bytes of a header are base64.
+// is missing or null is null; key_bytes, value_bytes and the bytes of a header are
+// base64, key_hex and value_hex may hold blanks. What key_schema and value_schema
+// name is put in front: 0 and the id of that variable.
 type line struct {
 	Partition  *int32   `json:"partition"` // else -p, else 0
 	Key        *string  `json:"key"`
 	Value      *string  `json:"value"`
 	KeyBytes   []byte   `json:"key_bytes"`
 	ValueBytes []byte   `json:"value_bytes"`
+	KeyHex     *string  `json:"key_hex"`
+	ValueHex   *string  `json:"value_hex"`
+	KeyOf      string   `json:"key_schema"`
+	ValueOf    string   `json:"value_schema"`
 	Timestamp  int64    `json:"timestamp"` // else 1700000000000 and on, 1 ms each
 	Headers    []header `json:"headers"`
 }
@@ -198,7 +205,9 @@ func recordsOf(ts *testscript.TestScript, to int32, words []string) []kafkatest.
 		for scanner.Scan() {
 			var l line
 			ts.Check(json.Unmarshal(scanner.Bytes(), &l))
-			records = append(records, l.record(to, int64(len(records))))
+			r := l.record(to, int64(len(records)))
+			l.frame(ts, &r)
+			records = append(records, r)
 		}
 		ts.Check(scanner.Err())
 		return records

@@ -38,7 +38,7 @@
 //	kill-cluster NAME, restart NAME end it as a power cut would, bring it back on the same port
 //	pause NAME, continue NAME       stop it from answering, let it go on
 //
-// and those of network_test.go. The condition [kafka] holds on Apache Kafka.
+// and those of network_test.go and schemas_test.go. The condition [kafka] holds on Apache Kafka.
 package testscripts
 
 import (
@@ -108,7 +108,8 @@ type script struct {
 	prefix  string
 	own     map[string]*kafkatest.Cluster // started by the script, by name
 	running map[string]*background
-	vars    []string // the names of its first variables
+	schemas map[string]registry // by the variable that has the address
+	vars    []string            // the names of its first variables
 }
 
 type scriptKey struct{}
@@ -133,7 +134,7 @@ func setup(env *testscript.Env, onKafka bool) error {
 	if !ok {
 		return fmt.Errorf("%T is no testing.TB", env.T())
 	}
-	s := &script{t: t, own: map[string]*kafkatest.Cluster{}, running: map[string]*background{}}
+	s := &script{t: t, own: map[string]*kafkatest.Cluster{}, running: map[string]*background{}, schemas: map[string]registry{}}
 	if onKafka {
 		s.rig = kafkatest.Real(t, kafkatest.Options{})
 	} else {

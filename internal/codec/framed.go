@@ -18,9 +18,8 @@ type framed struct {
 	other    Decoder    // what decodes the rest; nil: the rest is an error
 
 	// What was found last: mostly the next one is the same.
-	id     ID
-	schema Schema
-	name   string // of id
+	id    ID
+	found schemaOf
 
 	joined []byte // what of a header comes in front of the payload, and the payload
 }
@@ -32,10 +31,7 @@ const (
 )
 
 func newFramed(e Env, want SchemaType, key bool) *framed {
-	f := &framed{registry: e.Registry, want: want, wide: e.WideIDs, header: valueHeader}
-	if key {
-		f.header = keyHeader
-	}
+	f := &framed{registry: e.Registry, want: want, wide: e.WideIDs, header: headerOf(key)}
 	if want == "" {
 		f.other = &auto{}
 	}
@@ -65,9 +61,9 @@ func (f *framed) Decode(v *record.Value, dst, raw []byte, r *record.Record) []by
 			v.Err, v.SchemaID = err, id.String()
 			return dst
 		}
-		f.id, f.schema, f.name = id, schema, id.String()
+		f.id, f.found = id, schemaOf{schema, id.String()}
 	}
-	return appendBySchema(v, dst, raw, payload, f.schema, f.name)
+	return f.found.decode(v, dst, raw, payload)
 }
 
 // look finds the schema of an id, which has to be of the type that is wanted.
@@ -79,40 +75,54 @@ func (f *framed) look(id ID) (Schema, error) {
 	return schema, err
 }
 
-// appendBySchema fills v with what payload, the whole of raw but its framing, holds.
-func appendBySchema(v *record.Value, dst, raw, payload []byte, schema Schema, name string) []byte {
+// schemaOf is a schema with the id that it goes by; a file's has none.
+type schemaOf struct {
+	Schema
+	id string
+}
+
+// decode fills v with what payload, the whole of raw but its framing, holds.
+func (s schemaOf) decode(v *record.Value, dst, raw, payload []byte) []byte {
 	start := len(dst)
-	grown, err := schema.AppendJSON(dst, payload)
+	grown, err := s.AppendJSON(dst, payload)
+	if flawed, ok := errors.AsType[Flawed](err); ok && flawed.Shown() {
+		v.Kind, v.Bytes, v.SchemaID, v.Err = record.JSON, grown[start:], s.id, err
+		return grown
+	}
 	if err != nil {
 		*v = plain(raw)
-		v.Err, v.SchemaID = err, name
+		v.Err, v.SchemaID = err, s.id
 		return dst
 	}
-	v.Kind, v.Bytes, v.SchemaID, v.Err = record.JSON, grown[start:], name, nil
+	v.Kind, v.Bytes, v.SchemaID, v.Err = record.JSON, grown[start:], s.id, nil
 	return grown
 }
 
 // find takes the id off a key or value. The error says why there is none.
 func (f *framed) find(raw []byte, r *record.Record) (ID, []byte, error) {
 	if r != nil && r.Headers.Count > 0 {
-		for h := range r.Headers.All() {
-			if string(h.Key) == f.header && h.Value != nil {
-				id, front, err := f.cut(h.Value)
-				if err != nil {
-					return ID{}, nil, fmt.Errorf("%w %s: %w", errHeader, f.header, err)
-				}
-				if len(front) == 0 {
-					return id, raw, nil
-				}
-				f.joined = append(append(f.joined[:0], front...), raw...)
-				return id, f.joined, nil
-			}
+		if value := lastHeader(r.Headers, f.header); value != nil {
+			return f.inHeader(value, raw)
 		}
 	}
 	if f.other != nil && len(raw) > 0 && raw[0] == 1 {
 		return ID{}, nil, errNoMagic // nobody writes GUIDs in front, and other bytes begin so
 	}
 	return f.cut(raw)
+}
+
+// inHeader takes the id from a header. What follows it there comes in front of
+// the payload: Protobuf's message indexes.
+func (f *framed) inHeader(value, raw []byte) (ID, []byte, error) {
+	id, front, err := f.cut(value)
+	if err != nil {
+		return ID{}, nil, fmt.Errorf("%w %s: %w", errHeader, f.header, err)
+	}
+	if len(front) == 0 {
+		return id, raw, nil
+	}
+	f.joined = append(append(f.joined[:0], front...), raw...)
+	return id, f.joined, nil
 }
 
 var (

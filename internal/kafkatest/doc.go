@@ -31,4 +31,7 @@
 // and calls Real. The brokers start on first use, are shared by all tests of
 // one test binary, and end with it, whatever way it ends. The jars are fetched
 // once, into the user's cache directory.
+//
+// Registry gives a test a real schema registry in the same way: Apicurio Registry
+// 3.3.3, which needs Java 21 or later; where only Java 17 is found it is 3.0.9.
 package kafkatest

@@ -11,11 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
-
-// startPatience covers the start of three brokers on a busy two-core machine.
-const startPatience = 2 * time.Minute
 
 // kafkaCluster is a cluster of real brokers.
 type kafkaCluster struct {
@@ -27,9 +23,10 @@ type kafkaCluster struct {
 // binary holds what this test binary has running. Brokers belong to the process
 // and not to a test, so there is one of it.
 var running struct {
-	mu       sync.Mutex
-	run      *runDir
-	clusters map[string]*kafkaCluster
+	mu         sync.Mutex
+	run        *runDir
+	clusters   map[string]*kafkaCluster
+	registries map[RegistryOptions]*apicurio
 }
 
 // sharedKafka returns the binary's cluster of that name, starting it if needed.
@@ -63,14 +60,17 @@ func startOwnKafka(t testing.TB, name string, opts Options) backend {
 	return k
 }
 
-// endKafka ends every shared broker and removes their data.
+// endKafka ends every shared broker and registry and removes their data.
 func endKafka() {
 	running.mu.Lock()
 	defer running.mu.Unlock()
 	for _, k := range running.clusters {
 		k.end()
 	}
-	running.clusters = nil
+	for _, a := range running.registries {
+		a.end()
+	}
+	running.clusters, running.registries = nil, nil
 	if running.run != nil {
 		running.run.remove()
 		running.run = nil
@@ -80,34 +80,40 @@ func endKafka() {
 // runJava runs a program on Kafka's class path and returns its standard output.
 func runJava(t testing.TB, stdin []byte, args ...string) string {
 	t.Helper()
-	run, err := openRun(t.Context())
+	in, err := openKafka(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), startPatience)
 	defer cancel()
 	args = append([]string{
-		"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=error", "-cp", run.in.classpath,
+		"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=error", "-cp", in.classpath,
 	}, args...)
-	out, err := output(ctx, bytes.NewReader(stdin), t.TempDir(), run.in.java, args...)
+	out, err := output(ctx, bytes.NewReader(stdin), t.TempDir(), in.java, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// openRun returns the binary's run directory, made on first use.
-func openRun(ctx context.Context) (*runDir, error) {
+// openKafka returns the Kafka of this machine, fetched on first use.
+func openKafka(ctx context.Context) (*install, error) {
 	running.mu.Lock()
 	defer running.mu.Unlock()
-	return openRunLocked(ctx)
+	run, err := openRunLocked()
+	if err != nil {
+		return nil, err
+	}
+	return run.kafka(ctx)
 }
 
-func openRunLocked(ctx context.Context) (*runDir, error) {
+// openRunLocked returns the binary's run directory, made on first use;
+// running.mu is held.
+func openRunLocked() (*runDir, error) {
 	if running.run != nil {
 		return running.run, nil
 	}
-	run, err := newRunDir(ctx)
+	run, err := newRunDir()
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +124,11 @@ func openRunLocked(ctx context.Context) (*runDir, error) {
 // startKafka starts a cluster and waits until it answers; running.mu is held. A
 // port that somebody took between the choice and the start is tried again.
 func startKafka(ctx context.Context, name string, opts Options) (*kafkaCluster, error) {
-	run, err := openRunLocked(ctx)
+	run, err := openRunLocked()
 	if err != nil {
+		return nil, err
+	}
+	if _, err := run.kafka(ctx); err != nil {
 		return nil, err
 	}
 	for {

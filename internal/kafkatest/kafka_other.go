@@ -4,7 +4,7 @@ package kafkatest
 
 import "testing"
 
-// Ending a broker with its test binary, whatever way that ends, needs Linux.
+// Ending a process with its test binary, whatever way that ends, needs Linux.
 const needsLinux = "Apache Kafka for tests runs on Linux only"
 
 func sharedKafka(t testing.TB, _ string, _ int) backend {
@@ -23,6 +23,18 @@ func runJava(t testing.TB, _ []byte, _ ...string) string {
 	t.Helper()
 	t.Fatal(needsLinux)
 	return ""
+}
+
+func sharedRegistry(t testing.TB, _ RegistryOptions) registryServer {
+	t.Helper()
+	t.Fatal(needsLinux)
+	return nil
+}
+
+func ownRegistry(t testing.TB, _ RegistryOptions) registryServer {
+	t.Helper()
+	t.Fatal(needsLinux)
+	return nil
 }
 
 func endKafka() {}

@@ -1,6 +1,13 @@
 package kafkatest
 
-import "github.com/twmb/franz-go/pkg/kversion"
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kversion"
+)
+
+// startPatience covers the start of three brokers on a busy two-core machine.
+const startPatience = 2 * time.Minute
 
 // maxMessageBytes is message.max.bytes of every cluster: records of tens of
 // megabytes must be possible.

@@ -7,19 +7,19 @@ import (
 	"syscall"
 )
 
-// runDir is this process's directory for brokers: data, logs, certificates. A
+// runDir is this process's directory for brokers and registries: data, logs, certificates. A
 // lock that the process holds tells the next one that it is in use.
 type runDir struct {
+	root     string // the cache directory of tests
 	dir      string
-	in       *install
+	in       *install // nil until a broker is wanted
 	certs    *Certificates
 	keystore string
 	unlock   func()
 }
 
-// newRunDir finds or fetches Kafka and makes a run directory, removing those
-// that killed processes left.
-func newRunDir(ctx context.Context) (*runDir, error) {
+// newRunDir makes a run directory, removing those that killed processes left.
+func newRunDir() (*runDir, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, err
@@ -27,10 +27,6 @@ func newRunDir(ctx context.Context) (*runDir, error) {
 	root := filepath.Join(cache, "kcm-test")
 	runs := filepath.Join(root, "run")
 	if err := os.MkdirAll(runs, 0o700); err != nil {
-		return nil, err
-	}
-	in, err := findInstall(ctx, root)
-	if err != nil {
 		return nil, err
 	}
 	// Nobody may sweep between a new directory and its lock.
@@ -44,11 +40,20 @@ func newRunDir(ctx context.Context) (*runDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runDir{dir: dir, in: in}
+	r := &runDir{root: root, dir: dir}
 	if r.unlock, err = lock(filepath.Join(dir, "lock"), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, err
 	}
 	return r, r.certify()
+}
+
+// kafka finds or fetches Kafka; running.mu is held.
+func (r *runDir) kafka(ctx context.Context) (*install, error) {
+	var err error
+	if r.in == nil {
+		r.in, err = findInstall(ctx, r.root)
+	}
+	return r.in, err
 }
 
 func (r *runDir) certify() error {

@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
+var errPattern = errors.New("RE2 does not take it, which has no look-around, no back-references and no counts above 1000")
+
 // compilePattern compiles a regular expression of a schema (ECMA-262's, by the
 // specification) with Go's engine, whose time is linear in the text. What that
 // engine lacks is an error: look-around, back-references, counts above 1000. A
@@ -17,8 +20,7 @@ import (
 func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	re, err := regexp.Compile(translate(pattern))
 	if err != nil {
-		return nil, fmt.Errorf("the pattern %s cannot be checked: look-around, back-references and counts above 1000 are not supported",
-			clip(strconv.Quote(pattern)))
+		return nil, errPattern
 	}
 	return named{re, pattern}, nil
 }
@@ -33,37 +35,48 @@ type named struct {
 func (n named) String() string { return n.pattern }
 
 // translate rewrites the escapes that ECMA-262 has and Go does not: \u with four
-// digits or more in braces, \c with a letter, \d and the like stay; [^] is any
-// character and [] none.
+// digits or more in braces, \c with a letter; [^] is any character and [] none.
+// What both have, such as \d, stays.
 func translate(pattern string) string {
 	var b strings.Builder
 	class := false // within the brackets of a class
 	for i := 0; i < len(pattern); {
-		switch rest := pattern[i:]; {
-		case strings.HasPrefix(rest, `\u`):
-			i += unicodeEscape(&b, rest)
-		case strings.HasPrefix(rest, `\c`) && len(rest) > 2 && isLetter(rest[2]):
-			fmt.Fprintf(&b, `\x%02x`, rest[2]&0x1f)
-			i += 3
+		rest := pattern[i:]
+		switch {
 		case rest[0] == '\\' && len(rest) > 1:
-			b.WriteString(rest[:2])
-			i += 2
+			i += escape(&b, rest)
+			continue
 		case !class && strings.HasPrefix(rest, "[^]"):
 			b.WriteString(`[\s\S]`)
 			i += 3
+			continue
 		case !class && strings.HasPrefix(rest, "[]"):
 			b.WriteString(`[^\s\S]`)
 			i += 2
+			continue
 		case class && rest[0] == '[':
-			b.WriteString(`\[`)
-			i++
+			b.WriteByte('\\')
 		default:
 			class = rest[0] == '[' || class && rest[0] != ']'
-			b.WriteByte(rest[0])
-			i++
 		}
+		b.WriteByte(rest[0])
+		i++
 	}
 	return b.String()
+}
+
+// escape writes what a backslash begins in Go's form and returns its length.
+func escape(b *strings.Builder, s string) int {
+	switch {
+	case s[1] == 'u':
+		return unicodeEscape(b, s)
+	case s[1] == 'c' && len(s) > 2 && isLetter(s[2]):
+		fmt.Fprintf(b, `\x%02x`, s[2]&0x1f)
+		return 3
+	default:
+		b.WriteString(s[:2])
+		return 2
+	}
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

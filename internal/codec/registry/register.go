@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/kcm-cli/kcm/internal/codec"
 	"github.com/kcm-cli/kcm/internal/fault"
@@ -36,6 +37,9 @@ type Copier struct {
 	mu       sync.Mutex
 	done     map[copied]int64
 	versions map[textKey]int // of the first registry → in the second
+
+	down      error // why a registry did not answer, and for whom that holds
+	downUntil time.Time
 }
 
 type copied struct {
@@ -77,7 +81,7 @@ func (p *Copier) Copy(ctx context.Context, id codec.ID, subject string) (int64, 
 
 // register registers s after what it refers to.
 func (p *Copier) register(ctx context.Context, subject string, s *stored) (id int64, version int, err error) {
-	t := &stored{Type: s.Type, Text: s.Text}
+	t := &stored{Type: s.Type, Text: s.Text, Metadata: s.Metadata, RuleSet: s.RuleSet}
 	for _, ref := range s.References {
 		version, err := p.reference(ctx, ref)
 		if err != nil {

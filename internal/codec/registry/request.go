@@ -68,6 +68,9 @@ type question struct {
 	body   any    // sent as JSON; nil: none
 	about  string // what is asked for, for messages: schema 7
 	once   bool   // asked at each address once, without another try
+	// unusual says what a registry lacks that does not know the path: it is not
+	// one that every registry has.
+	unusual string
 }
 
 // ask asks until there is an answer, which goes to into, or time is up. A
@@ -117,7 +120,7 @@ func (c *Client) round(ctx context.Context, q question, into any) error {
 			c.current.Store(int32(at)) //nolint:gosec // an index of a short list
 			return err
 		}
-		if c.ctx.Err() != nil || (errors.Is(ctx.Err(), context.Canceled)) {
+		if c.ctx.Err() != nil || errors.Is(ctx.Err(), context.Canceled) {
 			e := fault.New(fault.Failed, "the question to %s was cut short", c.name)
 			e.Err = &passing{}
 			return e
@@ -227,7 +230,11 @@ func (c *Client) status(a address, q question, resp *http.Response, body []byte)
 		return c.refused(r)
 	case s < http.StatusBadRequest:
 		return &failure{at: a.shown, why: r.words(), lasting: true}
-	case s == http.StatusNotFound && (!isJSON || said.Code == http.StatusNotFound):
+	case s == http.StatusNotFound && said.Code/100 == http.StatusNotFound:
+		return r // 40401, 40402, 40403 … of a registry
+	case s == http.StatusNotFound && q.unusual != "":
+		return &failure{at: a.shown, why: q.unusual, lasting: true}
+	case s == http.StatusNotFound, !isJSON:
 		return &failure{at: a.shown, why: notRegistry(body), lasting: true}
 	}
 	return r
