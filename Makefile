@@ -12,6 +12,7 @@ TOOLS      := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kcm-tools
 GOLANGCI   := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 GORELEASER := $(TOOLS)/goreleaser-$(GORELEASER_VERSION)/goreleaser
 
+TEST ?= $(GO) test # CI: .ci/tests
 RACE ?=
 ifneq ($(RACE),)
 # Without the option every program that a script runs waits a second at its end.
@@ -28,7 +29,7 @@ demo: build ## two embedded clusters, one stream over both
 	@PATH="$(CURDIR)/bin:$$PATH" sh docs/demo.sh
 
 test: ## all tests on embedded clusters; RACE=1 adds the race detector
-	$(GO) test -p 4 $(RACEFLAG) ./... # many tests wait more than they work
+	$(TEST) -p=4 $(RACEFLAG) ./... # many tests wait more than they work
 
 test-kafka: ## the tests that also run on Apache Kafka, on Apache Kafka
 	.ci/test-kafka

@@ -26,25 +26,26 @@ import (
 // that have one are shown.
 type schemaFlags struct {
 	value, key    string // files
-	proto         string
-	paths         []string
-	descriptorSet string
+	protos, paths []string
+	sets          []string
 	message       string
 	tagged        bool
 	validate      bool
 	defaults      bool
+	unknown       bool
 }
 
 func (f *schemaFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.value, "schema", "", "values have the Avro or JSON Schema in `FILE`")
 	fs.StringVar(&f.key, "key-schema", "", "keys have the Avro or JSON Schema in `FILE`")
-	fs.StringVar(&f.proto, "proto", "", "values are messages of a .proto `FILE`")
+	fs.StringArrayVar(&f.protos, "proto", nil, "values are messages of a .proto `FILE`")
 	fs.StringArrayVar(&f.paths, "proto-path", nil, "look for imports of --proto in `DIR`")
-	fs.StringVar(&f.descriptorSet, "descriptor-set", "", "values are messages of a compiled descriptor set, `FILE`")
+	fs.StringArrayVar(&f.sets, "descriptor-set", nil, "values are messages of a compiled descriptor set, `FILE`")
 	fs.StringVar(&f.message, "message", "", "the message type of --proto or --descriptor-set: `NAME`")
 	fs.BoolVar(&f.tagged, "avro-json", false, "show Avro as its specification's JSON: unions tagged, bytes as text")
 	fs.BoolVar(&f.validate, "validate", false, "check values against their JSON Schema")
 	fs.BoolVar(&f.defaults, "proto-defaults", false, "show fields of Protobuf messages that are not set, too")
+	fs.BoolVar(&f.unknown, "proto-unknown", false, "show fields of Protobuf messages that their schema lacks, as base64")
 }
 
 // schemas are what the decoders of a run know schemas from. A nil *schemas knows
@@ -82,10 +83,10 @@ func (o *consumeOptions) setSchemas(f schemaFlags) (err error) {
 			return err
 		}
 	}
-	if f.proto == "" && f.descriptorSet == "" {
+	if !f.fromProto() {
 		return nil
 	}
-	schema, err := protobuf.FromFiles(protobuf.Files{Proto: f.proto, Paths: f.paths, DescriptorSet: f.descriptorSet, Message: f.message}, protobuf.Options{Defaults: f.defaults})
+	schema, err := protobuf.FromFiles(protobuf.Files{Protos: f.protos, Paths: f.paths, Sets: f.sets, Message: f.message}, protobuf.Options{Defaults: f.defaults, Unknown: f.unknown})
 	if err != nil {
 		return err
 	}
@@ -111,15 +112,15 @@ func (s *schemas) take(schema codec.Schema, choice *codec.Choice) error {
 	return nil
 }
 
+func (f *schemaFlags) fromProto() bool { return len(f.protos)+len(f.sets) > 0 }
+
 func (f *schemaFlags) check() error {
 	switch {
-	case f.proto != "" && f.descriptorSet != "":
-		return fault.New(fault.Usage, "--proto and --descriptor-set exclude each other")
-	case f.value != "" && (f.proto != "" || f.descriptorSet != ""):
+	case f.value != "" && f.fromProto():
 		return fault.New(fault.Usage, "--schema is for Avro and JSON Schema: it excludes --proto and --descriptor-set")
-	case f.message != "" && f.proto == "" && f.descriptorSet == "":
+	case f.message != "" && !f.fromProto():
 		return fault.New(fault.Usage, "--message needs --proto FILE or --descriptor-set FILE")
-	case len(f.paths) > 0 && f.proto == "":
+	case len(f.paths) > 0 && len(f.protos) == 0:
 		return fault.New(fault.Usage, "--proto-path needs --proto FILE")
 	}
 	return nil
@@ -174,7 +175,7 @@ func isJSONSchema(text []byte) bool {
 func (f *schemaFlags) compile(def codec.Definition, fromFile bool) (codec.Schema, error) {
 	switch def.Type {
 	case codec.Protobuf:
-		return protobuf.Compile(def, protobuf.Options{Defaults: f.defaults})
+		return protobuf.Compile(def, protobuf.Options{Defaults: f.defaults, Unknown: f.unknown})
 	case codec.JSONSchema:
 		return jsonschema.Compile(def, jsonschema.Options{Validate: f.validate})
 	default:

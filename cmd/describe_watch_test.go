@@ -43,7 +43,7 @@ func startWatch(t *testing.T, tweak func(*Env), args ...string) *watchRun {
 	return r
 }
 
-const watchPatience = 20 * time.Second
+const watchPatience = time.Minute
 
 // next waits for the next round.
 func (r *watchRun) next() string {
@@ -218,7 +218,7 @@ func TestWatchEndsWithItsReader(t *testing.T) {
 		if code != 0 || r.stderr.String() != "" {
 			t.Errorf("code %d, %s", code, r.stderr)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(watchPatience):
 		t.Error("the watch goes on")
 	}
 }
@@ -259,13 +259,15 @@ func TestWatchGoesOnWithoutASilentCluster(t *testing.T) {
 		if silent.end(0) != 2 || len(silent.Sources[1].Partitions) != 0 || silent.Sources[0].Error != nil {
 			t.Errorf("with a silent west: %+v", silent)
 		}
+		quickest := time.Hour // on a busy machine one may be late; to wait for west would be seconds each time
 		for want := int64(3); want < 6; want++ {
 			east.Produce(topic, kafkatest.Record{Value: []byte("d")})
 			began := time.Now()
 			r.until("east's news", func(text string) bool { return streamRound(t, text).end(0) == want })
-			if d := time.Since(began); d > time.Second {
-				t.Errorf("east's news came after %s", d)
-			}
+			quickest = min(quickest, time.Since(began))
+		}
+		if quickest > time.Second {
+			t.Errorf("east's news came after %s at the soonest", quickest)
 		}
 		r.until("what is the matter with west", func(text string) bool { return strings.Contains(text, "never answers") })
 		west.Continue(west.FirstNode())

@@ -100,7 +100,7 @@ func (l *lockedBuffer) String() string {
 // waitFor polls until text is in the buffer.
 func (l *lockedBuffer) waitFor(t *testing.T, text string) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !strings.Contains(l.String(), text) {

@@ -81,7 +81,7 @@ func quoted(b []byte) string {
 
 // everything reads the committed records of a topic up to its ends.
 func everything(ts *testscript.TestScript, c *kafkatest.Cluster, topic string) (all []*kgo.Record) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	ends, err := c.Admin().ListCommittedOffsets(ctx, topic)
 	ts.Check(err)
@@ -124,7 +124,7 @@ func configure(ts *testscript.TestScript, s *script, args []string) {
 		k, v, _ := strings.Cut(a, "=")
 		changes = append(changes, kadm.AlterConfig{Name: k, Value: &v})
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	done, err := c.Admin().AlterTopicConfigs(ctx, changes, topic)
 	ts.Check(err)

@@ -36,7 +36,7 @@ func addMetrics(add func(name string, atLeast, atMost int, run func(ts *testscri
 		return found
 	}
 	add("scrape", 2, -1, func(ts *testscript.TestScript, _ *script, args []string) {
-		deadline := time.Now().Add(20 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for {
 			body := scrape(ts, find(ts, args[0])[0])
 			missing := slices.DeleteFunc(slices.Clone(args[2:]), func(pattern string) bool {

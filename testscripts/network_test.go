@@ -236,7 +236,7 @@ func first(ts *testscript.TestScript, s *script, args []string) {
 	go func() { done <- cmd.Wait() }()
 	select {
 	case err = <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		_ = cmd.Process.Kill()
 		ts.Fatalf("it did not end when its stdout was closed")
 	}

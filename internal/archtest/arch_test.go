@@ -61,7 +61,7 @@ var owners = map[string][]string{
 
 // testRooms may use Kafka's client and embedded clusters: nothing of theirs
 // reaches the program.
-var testRooms = []string{"kafkatest", "bench", "testscripts", "e2e"}
+var testRooms = []string{"kafkatest", "bench", "testscripts", "e2e", "suite"}
 
 // barred says what a room must not even reach through others.
 var barred = map[string][]string{

@@ -48,13 +48,22 @@ func TestBootstrapThatDoesNotAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for at := range 3 {
-				c := mustNew(t, Config{Bootstrap: slices.Insert(k.ListenAddrs(), at, bad)})
-				begun := time.Now()
-				if _, err := c.Connect(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if d := time.Since(begun); d > 1500*time.Millisecond {
-					t.Errorf("%d: it took %v", at, d)
+				var c *Cluster
+				// Waiting for the address would take seconds each time; a busy machine may
+				// take them once.
+				for try := 1; ; try++ {
+					c = mustNew(t, Config{Bootstrap: slices.Insert(k.ListenAddrs(), at, bad)})
+					begun := time.Now()
+					if _, err := c.Connect(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					d := time.Since(begun)
+					if d <= 1500*time.Millisecond {
+						break
+					}
+					if try == 5 {
+						t.Fatalf("%d: it took %v", at, d)
+					}
 				}
 				if got := c.seeds(); !slices.Equal(got, k.ListenAddrs()) {
 					t.Errorf("%d: seeds %v, want %v", at, got, k.ListenAddrs())

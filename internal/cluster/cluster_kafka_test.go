@@ -92,7 +92,7 @@ func TestKafkaRefuses(t *testing.T) {
 			c := at(tc.l, tc.cfg)
 			begin := time.Now()
 			_, err := c.Connect(t.Context())
-			if took := time.Since(begin); took >= 5*time.Second {
+			if took := time.Since(begin); took >= hang {
 				t.Errorf("took %v", took)
 			}
 			want := strings.NewReplacer("X ", k.BootstrapFor(tc.l)+" ", "ID,", k.ID()+",").Replace(tc.want)
@@ -164,7 +164,7 @@ func TestKafkaOneBrokerDown(t *testing.T) {
 	k.Kill9(3)
 	begin := time.Now()
 	got, err := c.Offsets(t.Context(), of, Start(), End())
-	if took := time.Since(begin); err != nil || took > 6*time.Second {
+	if took := time.Since(begin); err != nil || took > hang {
 		t.Fatalf("%v after %v", err, took)
 	}
 	for tp, os := range got {

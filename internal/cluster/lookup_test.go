@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,15 @@ func TestOffsetsNoLeader(t *testing.T) {
 	checkPartial(t, c, "east/orders: no leader")
 }
 
+// hang is longer than any of the limits of this package by what a busy machine
+// takes, and shorter than the sum of what is waited for when one is missing.
+const hang = 12 * time.Second
+
+// saysOne reports whether an error is one of several, which are parted by |.
+func saysOne(err error, want string) bool {
+	return err != nil && slices.Contains(strings.Split(want, "|"), err.Error())
+}
+
 func checkPartial(t *testing.T, c *Cluster, want string) {
 	t.Helper()
 	begin := time.Now()
@@ -175,7 +185,7 @@ func checkPartial(t *testing.T, c *Cluster, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begin); took > 6*time.Second {
+	if took := time.Since(begin); took > hang {
 		t.Errorf("took %v", took)
 	}
 	for _, tp := range parts[:2] {
@@ -186,7 +196,7 @@ func checkPartial(t *testing.T, c *Cluster, want string) {
 		}
 	}
 	for _, o := range got[parts[2]] {
-		if o.Err == nil || o.Err.Error() != want || o.Offset != -1 {
+		if !saysOne(o.Err, want) || o.Offset != -1 {
 			t.Errorf("%v: %+v, want %s", parts[2], o, want)
 		}
 	}
@@ -219,14 +229,17 @@ func leaderless(k *kfake.Cluster, req *kmsg.MetadataRequest) kmsg.Response {
 // are answered, within a few seconds.
 func TestOffsetsDeadBroker(t *testing.T) {
 	const via, dead = "VIA", "DEAD"
+	// Of a broker that answers nothing this is as true, and what comes out when the
+	// machine is too busy to connect in time.
+	const unanswered = "east: connected to VIA, but broker 2 advertises DEAD, which cannot be reached: the connection attempt is not answered"
 	for name, tc := range map[string]struct {
 		dead func(t *testing.T) string
-		want string
+		want string // several that are right are parted by |
 	}{
 		"refused":   {func(t *testing.T) string { return closedPort(t) }, "east: connected to VIA, but broker 2 advertises DEAD, which refuses the connection"},
-		"silent":    {stub(hold), "east: broker 2 (DEAD) does not answer"},
+		"silent":    {stub(hold), "east: broker 2 (DEAD) does not answer|" + unanswered},
 		"closes":    {stub(func(net.Conn) {}), "east: broker 2 (DEAD) closed the connection"},
-		"blackhole": {blackhole, "east: connected to VIA, but broker 2 advertises DEAD, which cannot be reached: the connection attempt is not answered"},
+		"blackhole": {blackhole, unanswered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -259,10 +272,10 @@ func TestOffsetsDeadBroker(t *testing.T) {
 			}
 			begin := time.Now()
 			brokers, err := c.Brokers(t.Context())
-			if err != nil || len(brokers) != 3 || time.Since(begin) > 6*time.Second {
+			if err != nil || len(brokers) != 3 || time.Since(begin) > hang {
 				t.Fatal(brokers, err, time.Since(begin))
 			}
-			if brokers[0].Err != nil || brokers[0].Version == "" || brokers[2].Err == nil || brokers[2].Err.Error() != want {
+			if brokers[0].Err != nil || brokers[0].Version == "" || !saysOne(brokers[2].Err, want) {
 				t.Errorf("brokers: %+v", brokers)
 			}
 		})

@@ -18,9 +18,8 @@ type framed struct {
 	other    Decoder    // what decodes the rest; nil: the rest is an error
 
 	// What was found last: mostly the next one is the same.
-	id     ID
-	schema Schema
-	name   string // of id
+	id    ID
+	found schemaOf
 
 	joined []byte // what of a header comes in front of the payload, and the payload
 }
@@ -62,9 +61,9 @@ func (f *framed) Decode(v *record.Value, dst, raw []byte, r *record.Record) []by
 			v.Err, v.SchemaID = err, id.String()
 			return dst
 		}
-		f.id, f.schema, f.name = id, schema, id.String()
+		f.id, f.found = id, schemaOf{schema, id.String()}
 	}
-	return appendBySchema(v, dst, raw, payload, f.schema, f.name)
+	return f.found.decode(v, dst, raw, payload)
 }
 
 // look finds the schema of an id, which has to be of the type that is wanted.
@@ -76,16 +75,22 @@ func (f *framed) look(id ID) (Schema, error) {
 	return schema, err
 }
 
-// appendBySchema fills v with what payload, the whole of raw but its framing, holds.
-func appendBySchema(v *record.Value, dst, raw, payload []byte, schema Schema, name string) []byte {
+// schemaOf is a schema with the id that it goes by; a file's has none.
+type schemaOf struct {
+	Schema
+	id string
+}
+
+// decode fills v with what payload, the whole of raw but its framing, holds.
+func (s schemaOf) decode(v *record.Value, dst, raw, payload []byte) []byte {
 	start := len(dst)
-	grown, err := schema.AppendJSON(dst, payload)
+	grown, err := s.AppendJSON(dst, payload)
 	if err != nil {
 		*v = plain(raw)
-		v.Err, v.SchemaID = err, name
+		v.Err, v.SchemaID = err, s.id
 		return dst
 	}
-	v.Kind, v.Bytes, v.SchemaID, v.Err = record.JSON, grown[start:], name, nil
+	v.Kind, v.Bytes, v.SchemaID, v.Err = record.JSON, grown[start:], s.id, nil
 	return grown
 }
 

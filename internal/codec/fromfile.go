@@ -17,7 +17,8 @@ func (f *fromFile) Decode(v *record.Value, dst, raw []byte, _ *record.Record) []
 		*v = record.Value{}
 		return dst
 	}
-	grown := appendBySchema(v, dst, raw, raw, f.schema, "")
+	schema := schemaOf{Schema: f.schema}
+	grown := schema.decode(v, dst, raw, raw)
 	if v.Err == nil || len(raw) < 5 || raw[0] != 0 {
 		return grown
 	}
@@ -26,7 +27,7 @@ func (f *fromFile) Decode(v *record.Value, dst, raw []byte, _ *record.Record) []
 		payload = withoutIndexes(payload)
 	}
 	var framed record.Value
-	if tried := appendBySchema(&framed, dst, raw, payload, f.schema, ""); framed.Err == nil {
+	if tried := schema.decode(&framed, dst, raw, payload); framed.Err == nil {
 		*v = framed
 		return tried
 	}

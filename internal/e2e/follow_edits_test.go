@@ -316,7 +316,7 @@ func (y *trial) end() {
 		slices.Sort(list)
 		return list
 	}
-	for deadline := time.Now().Add(20 * time.Second); len(missing()) > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(hang); len(missing()) > 0 && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	caught := time.Now()

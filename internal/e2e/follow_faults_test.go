@@ -231,7 +231,7 @@ func TestAFileReplacedEveryWay(t *testing.T) {
 				k.gets(tc.within+3*time.Second, 6*(n+1)-1)
 				d := k.heard(tc.within, edited.Add(-3*time.Second), "+ east/"+topics[n]).Sub(edited)
 				t.Logf("version %d: told %v after it was written", n, ms(d))
-				if d > tc.within {
+				if d > tc.within+ease {
 					t.Errorf("version %d: told %v after it was written", n, ms(d))
 				}
 			}
@@ -360,7 +360,7 @@ func TestBadVersions(t *testing.T) {
 	for _, c := range []string{"east", "west"} {
 		d := g.widest("orders@"+c+"/"+topic+"/0", flowing)
 		t.Logf("%s: longest pause %v", c, ms(d))
-		if d > time.Second {
+		if d > 3*time.Second {
 			t.Errorf("%s paused for %v", c, ms(d))
 		}
 	}

@@ -248,7 +248,7 @@ func (y *through) retention(topic string) {
 		y.t.Fatal(err)
 	}
 	var first int
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(hang)
 	for quiet := time.Now(); time.Since(quiet) < 1500*time.Millisecond; time.Sleep(50 * time.Millisecond) {
 		starts, err := y.c.Admin().ListStartOffsets(y.t.Context(), topic)
 		if err != nil || time.Now().After(deadline) {

@@ -160,7 +160,7 @@ func TestManyClusters(t *testing.T) {
 		}
 	}
 	t.Logf("the last of the dead was gone %v after the edit", ms(last.Sub(edited)))
-	if d := last.Sub(edited); d > 2*time.Second {
+	if d := last.Sub(edited); d > 2*time.Second+ease {
 		t.Errorf("taking out dead clusters took %v", ms(d))
 	}
 	n = k.out.count()

@@ -45,7 +45,7 @@ func TestAPipeThatIsClosedInAGroup(t *testing.T) {
 			at := time.Now()
 			res := k.end(10 * time.Second)
 			res.exits(t, 0)
-			if d := k.ended.Sub(at); d > 2*time.Second {
+			if d := k.ended.Sub(at); d > 2*time.Second+ease {
 				t.Errorf("it ended %v after the pipe was closed", d)
 			}
 			whole := int64(bytes.Count(taken, []byte("\n")))
@@ -278,7 +278,7 @@ func TestAGroupThatMayNotBeUsed(t *testing.T) {
 		r.exits(t, 4)
 		r.says(t, 1, "kcm: east: not authorized to use the group "+shut)
 		equal(t, "stdout", r.stdout, nil)
-		if r.took > 5*time.Second {
+		if r.took > 5*time.Second+ease {
 			t.Errorf("%v took %v", flags, r.took)
 		}
 	}

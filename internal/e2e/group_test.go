@@ -180,7 +180,7 @@ func console(protocol string) func(*testing.T, *kafkatest.Cluster, *pool, string
 func members(t *testing.T, c *kafkatest.Cluster, group string, n int) (kind, assignor string) {
 	t.Helper()
 	adm := c.Admin()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(hang)
 	for {
 		var state string
 		var count int
@@ -265,7 +265,7 @@ func TestAGroupBesideOthers(t *testing.T) {
 				return len(parts) == 4
 			})
 			s.stopped()
-			deadline := time.Now().Add(10 * time.Second)
+			deadline := time.Now().Add(hang)
 			for n, _ := p.distinct(); n < s.total() && time.Now().Before(deadline); n, _ = p.distinct() {
 				time.Sleep(20 * time.Millisecond)
 			}
@@ -360,7 +360,7 @@ func TestGroupsOfOtherKinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer cl.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), hang)
 			defer cancel()
 			for id := ""; id == "" && ctx.Err() == nil; {
 				short, stop := context.WithTimeout(ctx, 500*time.Millisecond)
@@ -391,7 +391,7 @@ func (renamedAssignor) ProtocolName() string { return "own" }
 // stable waits until the members of a classic group of any type have agreed.
 func stable(t *testing.T, c *kafkatest.Cluster, group string) {
 	t.Helper()
-	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(hang); ; time.Sleep(50 * time.Millisecond) {
 		if g, err := c.Admin().DescribeGroups(t.Context(), group); err == nil && g[group].State == "Stable" {
 			return
 		}
@@ -436,7 +436,7 @@ func TestOthersJoinAMember(t *testing.T) {
 			second.stop()
 			k.told(60*time.Second, "+ default/"+topic+" (", "from the commits of group "+group)
 			s.stopped()
-			deadline := time.Now().Add(20 * time.Second)
+			deadline := time.Now().Add(hang)
 			for n, _ := p.distinct(); n < s.total() && time.Now().Before(deadline); n, _ = p.distinct() {
 				time.Sleep(20 * time.Millisecond)
 			}

@@ -45,7 +45,7 @@ func TestHeadOfAMillion(t *testing.T) {
 			r := k.end(20 * time.Second)
 			r.exits(t, 0)
 			r.figures(t, fmt.Sprintf("%s, ended %v after the close", name, k.ended.Sub(closed).Round(time.Millisecond)))
-			if d := k.ended.Sub(closed); d > 2*time.Second {
+			if d := k.ended.Sub(closed); d > 2*time.Second+ease {
 				t.Errorf("ended %v after the close", d)
 			}
 			if most := map[bool]int{true: 1}[name == "follow"]; len(r.stderr) > most {

@@ -105,7 +105,7 @@ func reads(t *testing.T, c *kafkatest.Cluster, topic, want string, flags ...stri
 	if len(r.stderr) > 0 {
 		t.Errorf("%v: stderr %q", flags, r.stderr)
 	}
-	if r.took > 5*time.Second {
+	if r.took > 5*time.Second+ease {
 		t.Errorf("%v: took %v", flags, r.took)
 	}
 }

@@ -19,7 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kafkatest.M(m)) }
 
-const patience = 20 * time.Second
+// patience tells a hang, on a machine however busy.
+const patience = 60 * time.Second
 
 // got is one record as it was read.
 type got struct {
@@ -85,7 +86,7 @@ func newReaderOf(t testing.TB, client func(cluster.Role) (*kgo.Client, error), c
 		cancel()
 		begun := time.Now()
 		<-ran
-		if d := time.Since(begun); d > 1200*time.Millisecond {
+		if d := time.Since(begun); d > 5*time.Second { // what it waits for without end are calls of 10 s and more
 			t.Errorf("Run took %v to end", d)
 		}
 		select {

@@ -36,17 +36,26 @@ func TestASilentBootstrapAddress(t *testing.T) {
 			if len(addrs) != 4 {
 				t.Fatalf("bootstrap is %v", addrs)
 			}
-			for range 4 {
-				readPastSilence(t, topic, addrs, func(r *reader) {
+			slow := 0
+			for range 8 {
+				if d := readPastSilence(t, topic, addrs, func(r *reader) {
 					checkNumbered(t, r.waitRecords(r.from(topic, 0, 0, 10), 10), 0, 10)
 					checkNumbered(t, r.waitRecords(r.from(topic, 1, 0, 10), 10), 0, 10)
-				})
+				}); d > 3*time.Second {
+					slow++
+					t.Logf("it took %v", d)
+				}
+			}
+			// A busy machine may take that long once; the silent address would each time
+			// that it is met.
+			if slow > 1 {
+				t.Errorf("%d of 8 rounds took more than 3 s", slow)
 			}
 		})
 	}
 }
 
-func readPastSilence(t *testing.T, topic string, addrs []string, read func(*reader)) {
+func readPastSilence(t *testing.T, topic string, addrs []string, read func(*reader)) time.Duration {
 	t.Helper()
 	begun := time.Now()
 	cl, err := cluster.New(cluster.Config{Name: "east", Bootstrap: addrs})
@@ -62,13 +71,12 @@ func readPastSilence(t *testing.T, topic string, addrs []string, read func(*read
 	}
 	r := newReaderOf(t, func(role cluster.Role) (*kgo.Client, error) { return cl.Client(role) }, func(_ *reader, c *Config) { c.timing = timing{} })
 	read(r)
-	if d := time.Since(begun); d > 3*time.Second {
-		t.Errorf("it took %v", d)
-	}
+	took := time.Since(begun)
 	for _, e := range r.told() {
 		if lost, ok := e.(Lost); ok {
 			t.Errorf("told: %+v", lost)
 		}
 	}
 	r.end()
+	return took
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a helper waits for a cluster before the test fails.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Cluster is one cluster of a rig, seen by one test. Its helpers fail the test
 // when they cannot do what they say. Topics that they create go with the test.

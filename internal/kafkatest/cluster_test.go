@@ -208,7 +208,7 @@ func ping(t *testing.T, opts []kgo.Opt) error {
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	return cl.Ping(ctx)
 }
@@ -227,7 +227,7 @@ func TestDeniedReadsAreDenied(t *testing.T) {
 			t.Fatalf("before the ACL: %v", err)
 		}
 		east.CreateACLs(kadm.NewACLs().Deny("User:app").Topics(topic).Operations(kadm.OpDescribe, kadm.OpRead).ResourcePatternType(kadm.ACLPatternLiteral))
-		deadline := time.Now().Add(10 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for !errors.Is(err, kerr.TopicAuthorizationFailed) {
 			if time.Now().After(deadline) {
 				t.Fatalf("after the ACL: %v", err)

@@ -21,7 +21,8 @@
 //	}
 //
 // Each runs on the embedded clusters, and again on Apache Kafka 4.3.1 when
-// KCM_TEST_KAFKA=1 is set or the tests are built with -tags kafka. Then a
+// KCM_TEST_KAFKA=1 is set or the tests are built with -tags kafka
+// (KCM_TEST_KAFKA=only leaves the embedded clusters out). Then a
 // missing Java, Maven or jar fails the test: nothing here ever skips. A test
 // that only a real broker can answer stands in a file with
 //

@@ -18,7 +18,7 @@ func read(t *testing.T, c *kafkatest.Cluster, topic string, n int, opts ...kgo.O
 	t.Helper()
 	cl := c.Client(append(opts, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxBytes(100<<20), kgo.FetchMaxPartitionBytes(100<<20), kgo.BrokerMaxReadBytes(200<<20))...)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var out []*kgo.Record
 	for len(out) < n {

@@ -70,7 +70,8 @@ type clusterSet struct {
 }
 
 // Each runs test on embedded clusters, as subtest "fake", and then, if real
-// ones are Wanted, as subtest "kafka" on Apache Kafka.
+// ones are Wanted, as subtest "kafka" on Apache Kafka. With KCM_TEST_KAFKA=only
+// it leaves out the embedded ones.
 func Each(t *testing.T, test func(t *testing.T, rig *Rig)) {
 	t.Helper()
 	EachWith(t, Options{}, test)
@@ -79,15 +80,21 @@ func Each(t *testing.T, test func(t *testing.T, rig *Rig)) {
 // EachWith is Each with options.
 func EachWith(t *testing.T, opts Options, test func(t *testing.T, rig *Rig)) {
 	t.Helper()
-	t.Run("fake", func(t *testing.T) { test(t, Fake(t, opts)) })
+	if asked() != only {
+		t.Run("fake", func(t *testing.T) { test(t, Fake(t, opts)) })
+	}
 	if Wanted() {
 		t.Run("kafka", func(t *testing.T) { test(t, Real(t, opts)) })
 	}
 }
 
-// Wanted reports whether tests are to run on Apache Kafka as well: KCM_TEST_KAFKA
-// is 1, or the binary was built with -tags kafka.
-func Wanted() bool { return builtForKafka || os.Getenv("KCM_TEST_KAFKA") == "1" }
+// Wanted reports whether tests are to run on Apache Kafka: KCM_TEST_KAFKA is 1
+// or only, or the binary was built with -tags kafka.
+func Wanted() bool { return builtForKafka || asked() == "1" || asked() == only }
+
+const only = "only" // the value of KCM_TEST_KAFKA for Apache Kafka alone
+
+func asked() string { return os.Getenv("KCM_TEST_KAFKA") }
 
 // Fake returns a rig of embedded clusters, which end with the test.
 func Fake(t testing.TB, opts Options) *Rig {

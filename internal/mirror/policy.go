@@ -175,11 +175,11 @@ func (p Policy) IsCheckpoints(topic string) bool {
 }
 
 // IsInternal reports whether the topic is one that MirrorMaker 2 never mirrors:
-// its own, Kafka's and Connect's.
+// Kafka's internal topics and its own. Before Kafka 4.0 (KAFKA-17200) it took any
+// name that ends with .internal or -internal for one as well.
 func (p Policy) IsInternal(topic string) bool {
-	return strings.HasPrefix(topic, "__") || strings.HasPrefix(topic, ".") ||
-		strings.HasSuffix(topic, "-internal") || strings.HasSuffix(topic, ".internal") ||
-		strings.HasSuffix(topic, p.internalSuffix())
+	return strings.HasPrefix(topic, "__") || strings.HasPrefix(topic, ".") || p.IsCheckpoints(topic) ||
+		strings.HasPrefix(topic, "mm2") && strings.HasSuffix(topic, p.internalSuffix())
 }
 
 // IsRemote reports whether the topic looks like a mirrored one.

@@ -29,8 +29,8 @@ func TestClosed(t *testing.T) {
 		if !got {
 			t.Error("a pipe that nobody reads counts as read")
 		}
-	case <-time.After(20 * time.Second):
-		t.Error("not noticed within 20 s")
+	case <-time.After(time.Minute):
+		t.Error("not noticed within a minute")
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	if err != nil {

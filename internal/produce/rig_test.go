@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kafkatest.M(m))
 }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // writing is a Writer under test.
 type writing struct {

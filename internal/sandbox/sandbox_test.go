@@ -47,7 +47,7 @@ func readAll(t *testing.T, c Cluster, topic string, n int) map[string]string {
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got := map[string]string{}
 	for len(got) < n {

@@ -163,7 +163,7 @@ func TestTimeoutEndsARunToWhichNothingComes(t *testing.T) {
 		if err != nil || stats.Records != 5 {
 			t.Errorf("%d records, %v", stats.Records, err)
 		}
-		if took := time.Since(began); took < r.opts.Timeout || took > 15*time.Second {
+		if took := time.Since(began); took < r.opts.Timeout || took > time.Minute {
 			t.Errorf("ended after %s", took)
 		}
 	})

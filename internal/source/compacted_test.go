@@ -82,7 +82,7 @@ func remains(t *testing.T, c *kafkatest.Cluster, topic string, n int) []string {
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for left[n-1] == "" { // the last record is never cleaned away
 		fs := cl.PollFetches(ctx)

@@ -61,7 +61,7 @@ func (f *following) plan(streams ...*metadata.Stream) {
 	}
 	select {
 	case f.updates <- p:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		f.t.Fatal("the plan is not taken")
 	}
 	for name := range f.clusters { // a cluster that comes back is a new one, as in the command

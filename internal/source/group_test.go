@@ -100,7 +100,7 @@ func distinct(lists ...[]string) []string {
 
 func waitUntil(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for until := time.Now().Add(30 * time.Second); !cond(); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); !cond(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("no %s", what)
 		}

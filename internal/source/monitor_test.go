@@ -16,7 +16,7 @@ import (
 // await takes snapshots until one is as it should be.
 func await(t *testing.T, m *source.Monitor, what string, ok func(source.Snapshot) bool) source.Snapshot {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		snap := m.Snapshot(time.Now())
 		if ok(snap) {

@@ -54,12 +54,21 @@ func outcome(clusters map[string]ClusterStats) error {
 	case gave:
 		return fault.New(fault.Partial, "the result is partial: %s", blame(gives, takes))
 	case faults == 1:
-		return fault.Told{Err: first}
+		return fault.Told{Err: whole(first, len(gives))}
 	case len(kinds) == 1:
 		return summary(gives, takes, first)
 	default:
 		return fault.New(fault.Failed, "no cluster gave a result: %s", strings.Join(failed, ", "))
 	}
+}
+
+// whole is why nothing was written at all. A target that takes nothing of what is
+// there to be written leaves no part of a result, though others might have gone on.
+func whole(err error, gives int) error {
+	if gives > 0 || fault.KindOf(err) != fault.Partial {
+		return err
+	}
+	return fault.New(fault.Failed, "%w", err).WithHint("%s", fault.HintOf(err))
 }
 
 // summary ends a run in which every cluster failed in the same way. The details
@@ -73,7 +82,7 @@ func summary(gives, takes []string, first error) error {
 		return fault.New(kind, "%s could not be reached", names)
 	default:
 		if len(gives) == 0 {
-			return fault.New(kind, "%s took nothing", names)
+			return whole(fault.New(kind, "%s took nothing", names), 0)
 		}
 		return fault.New(kind, "%s gave no result", names)
 	}

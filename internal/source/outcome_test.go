@@ -16,6 +16,7 @@ func TestOutcome(t *testing.T) {
 	gone := fault.New(fault.Failed, "east/orders: no such topic")
 	refused := fault.New(fault.Refused, "east: it is another cluster")
 	full := fault.New(fault.Partial, "east/orders/0: west/orders/0 refuses the record at offset 3").On("west")
+	gap := fault.New(fault.Partial, "east/orders/0: offsets 0 to 9 are gone from the log").On("east")
 	for _, tt := range []struct {
 		name     string
 		clusters map[string]ClusterStats
@@ -30,7 +31,9 @@ func TestOutcome(t *testing.T) {
 		{"the only one failed", map[string]ClusterStats{"east": {Err: gone, Faults: 1}}, fault.Failed, true, "east/orders: no such topic"},
 		{"the target takes no more", map[string]ClusterStats{"east": {Splits: 2, Err: full, Faults: 1, Target: "west"}}, fault.Partial, false, "the result is partial: west took none or only a part"},
 		{"the target and a source", map[string]ClusterStats{"east": {Splits: 2, Err: full, Faults: 2, Target: "west", Own: true}, "north": {Splits: 1, Err: full, Faults: 1, Target: "west"}}, fault.Partial, false, "the result is partial: east gave none or only a part; west took none or only a part"},
-		{"the target took nothing", map[string]ClusterStats{"east": {Err: full, Faults: 2, Target: "west"}}, fault.Partial, false, "west took nothing"},
+		{"the target took nothing", map[string]ClusterStats{"east": {Err: full, Faults: 2, Target: "west"}}, fault.Failed, false, "west took nothing"},
+		{"the target took nothing of the only split", map[string]ClusterStats{"east": {Err: full, Faults: 1, Target: "west"}}, fault.Failed, true, "east/orders/0: west/orders/0 refuses the record at offset 3"},
+		{"a split was stopped before anything was read", map[string]ClusterStats{"east": {Err: gap, Faults: 1, Own: true}}, fault.Partial, true, "east/orders/0: offsets 0 to 9 are gone from the log"},
 		{"both refuse", map[string]ClusterStats{"east": {Err: auth, Faults: 1}, "west": {Err: auth, Faults: 1}}, fault.Auth, false, "east, west refused access"},
 		{"both dead", map[string]ClusterStats{"east": {Err: dead, Faults: 1}, "west": {Err: dead, Faults: 1}}, fault.Unreachable, false, "east, west could not be reached"},
 		{"the only one is another cluster", map[string]ClusterStats{"east": {Err: refused, Faults: 1}}, fault.Refused, true, "east: it is another cluster"},

@@ -252,10 +252,14 @@ func (r *reader) patient() bool {
 const leastAttempt = 500 * time.Millisecond
 
 // givenUp is the error with which a cluster is given up; why there was no
-// contact has been told when the contact was lost.
+// contact has been told when the contact was lost, unless the first try took so long.
 func (r *reader) givenUp(err error) error {
-	if !r.told || fault.KindOf(err) != fault.Unreachable {
+	switch {
+	case fault.KindOf(err) != fault.Unreachable, r.e.FailFast:
 		return err
+	case !r.told:
+		why := strings.TrimPrefix(err.Error(), r.name+": ")
+		return fault.New(fault.Unreachable, "%s: given up after %s without contact: %s", r.name, r.e.GiveUp, why).On(r.name).WithHint("%s", fault.HintOf(err))
 	}
 	return fault.New(fault.Unreachable, "%s: given up after %s without contact", r.name, r.e.GiveUp).On(r.name)
 }

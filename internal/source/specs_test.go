@@ -138,7 +138,7 @@ func each(t *testing.T, c *kafkatest.Cluster, list []log, level kgo.IsolationLev
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for len(left) > 0 {
 		fs := cl.PollFetches(ctx)

@@ -114,9 +114,9 @@ func appendLatin(dst, b []byte) []byte {
 		switch {
 		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
-		case c >= 0x80:
+		case c >= 0xa0:
 			dst = append(dst, 0xc0|c>>6, 0x80|c&0x3f)
-		case c < ' ':
+		case c < ' ' || c >= 0x80: // control characters, those beyond ASCII too
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		default:
 			dst = append(dst, c)

@@ -39,19 +39,18 @@ func appendDate(dst []byte, day int64) []byte {
 // appendTime writes a time of the day, of which n is counted in units of
 // 10^-decimals seconds.
 func appendTime(dst []byte, n int64, decimals int) []byte {
-	unit := power(decimals)
-	if n < 0 || n >= secondsOfDay*unit {
+	second, fraction := split(n, decimals)
+	if second < 0 || second >= secondsOfDay {
 		return strconv.AppendInt(dst, n, 10)
 	}
-	return append(appendClock(append(dst, '"'), n/unit, n%unit, decimals), '"')
+	return append(appendClock(append(dst, '"'), second, fraction, decimals), '"')
 }
 
 // appendTimestamp writes a point in time in RFC 3339, UTC, or the same without
 // a zone. It has as many decimals as are stored, so that texts of one field sort
 // as the times do.
 func appendTimestamp(dst []byte, n int64, decimals int, local bool) []byte {
-	unit := power(decimals)
-	seconds, fraction := floor(n, unit)
+	seconds, fraction := split(n, decimals)
 	day, second := floor(seconds, secondsOfDay)
 	if day < firstDay || day >= endOfDay {
 		return strconv.AppendInt(dst, n, 10)
@@ -87,9 +86,11 @@ func appendClock(dst []byte, second, fraction int64, decimals int) []byte {
 	dst = pair(dst, second/3600)
 	dst = pair(append(dst, ':'), second/60%60)
 	dst = pair(append(dst, ':'), second%60)
-	dst = append(dst, '.')
-	for unit := power(decimals - 1); unit > 0; unit /= 10 {
-		dst = append(dst, byte('0'+fraction/unit%10))
+	const zeros = ".000000000"
+	dst = append(dst, zeros[:1+decimals]...)
+	for at := len(dst) - 1; fraction > 0; at-- {
+		dst[at] = byte('0' + fraction%10)
+		fraction /= 10
 	}
 	return dst
 }
@@ -109,13 +110,17 @@ func pair(dst []byte, n int64) []byte {
 	return append(dst, byte('0'+n/10), byte('0'+n%10))
 }
 
-// power is 10^n for decimals of a second.
-func power(n int) int64 {
-	p := int64(1)
-	for range n {
-		p *= 10
+// split parts units of 10^-decimals seconds into seconds and the rest. The
+// divisors are constants because the processor divides slowly by others.
+func split(n int64, decimals int) (seconds, fraction int64) {
+	switch decimals {
+	case 3:
+		return floor(n, 1_000)
+	case 6:
+		return floor(n, 1_000_000)
+	default:
+		return floor(n, 1_000_000_000)
 	}
-	return p
 }
 
 // floor divides, and rounds towards the past.

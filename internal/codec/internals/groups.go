@@ -12,7 +12,7 @@ var consumerOffsets = coordinator{types: []recordType{
 
 	{3, "consumer_group_metadata", groupKey, v0(int32s("epoch")).with(int64s("metadata_hash"))},
 	{4, "consumer_group_partition_metadata", groupKey, v0(many(one("topics", v0(
-		uuids("topic_id"), text("topic_name"), int32s("num_partitions"),
+		topicID, text("topic_name"), int32s("num_partitions"),
 		many(one("partition_metadata", v0(int32s("partition"), many(text("racks"))))),
 	))))},
 	{5, "consumer_group_member_metadata", memberKey, consumerMember},
@@ -20,7 +20,7 @@ var consumerOffsets = coordinator{types: []recordType{
 	{7, "consumer_group_target_assignment_member", memberKey, v0(many(one("topic_partitions", topicPartitions)))},
 	{8, "consumer_group_current_member_assignment", memberKey, v0(
 		int32s("member_epoch"), int32s("previous_member_epoch"),
-		field{name: "state", kind: i8, words: consumerStates},
+		words("state", memberStates),
 		many(one("assigned_partitions", topicPartitionEpochs)),
 		many(one("partitions_pending_revocation", topicPartitionEpochs)),
 	)},
@@ -35,12 +35,12 @@ var consumerOffsets = coordinator{types: []recordType{
 	{12, "share_group_target_assignment_metadata", groupKey, targetMetadata},
 	{13, "share_group_target_assignment_member", memberKey, v0(many(one("topic_partitions", topicPartitions)))},
 	{14, "share_group_current_member_assignment", memberKey, v0(
-		int32s("member_epoch"), int32s("previous_member_epoch"), int8s("state"),
+		int32s("member_epoch"), int32s("previous_member_epoch"), words("state", memberStates),
 		many(one("assigned_partitions", topicPartitions)),
 	)},
 	{15, "share_group_state_partition_metadata", groupKey, v0(
 		many(one("initializing_topics", shareTopic)), many(one("initialized_topics", shareTopic)),
-		many(one("deleting_topics", v0(uuids("topic_id"), text("topic_name")))),
+		many(one("deleting_topics", v0(topicID, text("topic_name")))),
 	)},
 
 	{17, "streams_group_metadata", groupKey, v0(int32s("epoch"), int64s("metadata_hash")).
@@ -51,7 +51,7 @@ var consumerOffsets = coordinator{types: []recordType{
 		many(one("active_tasks", taskIDs)), many(one("standby_tasks", taskIDs)), many(one("warmup_tasks", taskIDs)),
 	)},
 	{22, "streams_group_current_member_assignment", memberKey, v0(
-		int32s("member_epoch"), int32s("previous_member_epoch"), int8s("state"),
+		int32s("member_epoch"), int32s("previous_member_epoch"), words("state", streamsStates),
 		many(one("active_tasks", taskEpochs)), many(one("standby_tasks", taskEpochs)), many(one("warmup_tasks", taskEpochs)),
 		many(one("active_tasks_pending_revocation", taskEpochs)), many(one("standby_tasks_pending_revocation", taskEpochs)),
 		many(one("warmup_tasks_pending_revocation", taskEpochs)),
@@ -70,7 +70,7 @@ var (
 		text("metadata"),
 		int64s("commit_timestamp"),
 		{name: "expire_timestamp", kind: i64, since: 1, until: 1},
-	}, tagged: []field{uuids("topic_id")}}
+	}, tagged: []field{topicID}}
 
 	groupValue = message{last: 4, flexible: 4, fields: []field{
 		text("protocol_type"),
@@ -119,9 +119,9 @@ var (
 	))))
 
 	targetMetadata       = v0(int32s("assignment_epoch")).with(int64s("assignment_timestamp"))
-	topicPartitions      = v0(uuids("topic_id"), many(int32s("partitions")))
+	topicPartitions      = v0(topicID, many(int32s("partitions")))
 	topicPartitionEpochs = topicPartitions.with(null(many(int32s("assignment_epochs"))))
-	shareTopic           = v0(uuids("topic_id"), text("topic_name"), many(int32s("partitions")))
+	shareTopic           = v0(topicID, text("topic_name"), many(int32s("partitions")))
 	keyValue             = v0(text("key"), text("value"))
 
 	taskIDs    = v0(text("subtopology_id"), many(int32s("partitions")))

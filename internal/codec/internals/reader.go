@@ -15,6 +15,8 @@ type reader struct {
 	// version and flexible are those of the message being read.
 	version  int16
 	flexible bool
+	// inTag is a tagged field itself, where 0 is an object that is null, not -1.
+	inTag bool
 	// foreign is a group whose members are no consumers: what they tell each
 	// other is theirs to understand.
 	foreign bool
@@ -95,7 +97,7 @@ func (r *reader) tag(dst []byte, known []field, tag uint32, body []byte) ([]byte
 		return appendBase64(append(dst, `":`...), body), nil
 	}
 	inner := *r
-	inner.rest = body
+	inner.rest, inner.inTag = body, true
 	dst, err := inner.field(dst, &known[tag])
 	if err == nil && len(inner.rest) > 0 {
 		err = fmt.Errorf("%s: %d bytes left over", known[tag].name, len(inner.rest))
@@ -146,7 +148,7 @@ func (r *reader) one(dst []byte, f *field) ([]byte, error) {
 		if err != nil {
 			return dst, err
 		}
-		if int8(present[0]) < 0 {
+		if int8(present[0]) < 0 || r.inTag && present[0] == 0 {
 			return r.null(dst, f)
 		}
 	}
@@ -174,6 +176,7 @@ func (r *reader) element(dst []byte, f *field) ([]byte, error) {
 // opening brace.
 func (r *reader) object(dst []byte, m *message) ([]byte, error) {
 	start := len(dst)
+	r.inTag = false
 	dst, err := r.fields(dst, m)
 	if err != nil {
 		return dst, err

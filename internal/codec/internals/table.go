@@ -62,13 +62,17 @@ func (m message) with(tagged ...field) message {
 // old is a message of version 0 from before tagged fields.
 func old(fields ...field) message { return message{fields: fields, flexible: never} }
 
+// topicID is the one id in these messages.
+var topicID = field{name: "topic_id", kind: uuid}
+
 func text(name string) field            { return field{name: name, kind: str} }
-func int8s(name string) field           { return field{name: name, kind: i8} }
 func int16s(name string) field          { return field{name: name, kind: i16} }
 func int32s(name string) field          { return field{name: name, kind: i32} }
 func int64s(name string) field          { return field{name: name, kind: i64} }
-func uuids(name string) field           { return field{name: name, kind: uuid} }
 func one(name string, of message) field { return field{name: name, kind: object, of: &of} }
+
+// words are an i8 with names for its values.
+func words(name string, words []string) field { return field{name: name, kind: i8, words: words} }
 
 // many makes an array of a field.
 func many(f field) field {

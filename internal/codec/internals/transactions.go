@@ -6,7 +6,7 @@ var transactionState = coordinator{types: []recordType{
 		int64s("producer_id"),
 		int16s("producer_epoch"),
 		int32s("transaction_timeout_ms"),
-		{name: "transaction_status", kind: i8, words: transactionStates},
+		words("transaction_status", transactionStates),
 		null(many(one("transaction_partitions", message{fields: []field{text("topic"), many(int32s("partition_ids"))}}))),
 		int64s("transaction_last_update_timestamp_ms"),
 		int64s("transaction_start_timestamp_ms"),
@@ -29,10 +29,10 @@ var (
 			int32s("snapshot_epoch"), int32s("leader_epoch"), int64s("start_offset"), many(one("state_batches", stateBatch)),
 		).with(int32s("delivery_complete_count"))},
 	}}
-	sharePartition = old(text("group_id"), uuids("topic_id"), int32s("partition"))
+	sharePartition = old(text("group_id"), topicID, int32s("partition"))
 	stateBatch     = v0(
 		int64s("first_offset"), int64s("last_offset"),
-		field{name: "delivery_state", kind: i8, words: deliveryStates}, int16s("delivery_count"),
+		words("delivery_state", deliveryStates), int16s("delivery_count"),
 	)
 )
 
@@ -41,6 +41,7 @@ var (
 	transactionStates = []string{
 		"Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence",
 	}
-	consumerStates = []string{"STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"}
-	deliveryStates = []string{0: "AVAILABLE", 1: "ACQUIRED", 2: "ACKNOWLEDGED", 4: "ARCHIVED"}
+	memberStates   = []string{"STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"}
+	streamsStates  = []string{1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
+	deliveryStates = []string{"AVAILABLE", "ACQUIRED", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED"}
 )

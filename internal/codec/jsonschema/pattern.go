@@ -33,37 +33,48 @@ type named struct {
 func (n named) String() string { return n.pattern }
 
 // translate rewrites the escapes that ECMA-262 has and Go does not: \u with four
-// digits or more in braces, \c with a letter, \d and the like stay; [^] is any
-// character and [] none.
+// digits or more in braces, \c with a letter; [^] is any character and [] none.
+// What both have, such as \d, stays.
 func translate(pattern string) string {
 	var b strings.Builder
 	class := false // within the brackets of a class
 	for i := 0; i < len(pattern); {
-		switch rest := pattern[i:]; {
-		case strings.HasPrefix(rest, `\u`):
-			i += unicodeEscape(&b, rest)
-		case strings.HasPrefix(rest, `\c`) && len(rest) > 2 && isLetter(rest[2]):
-			fmt.Fprintf(&b, `\x%02x`, rest[2]&0x1f)
-			i += 3
+		rest := pattern[i:]
+		switch {
 		case rest[0] == '\\' && len(rest) > 1:
-			b.WriteString(rest[:2])
-			i += 2
+			i += escape(&b, rest)
+			continue
 		case !class && strings.HasPrefix(rest, "[^]"):
 			b.WriteString(`[\s\S]`)
 			i += 3
+			continue
 		case !class && strings.HasPrefix(rest, "[]"):
 			b.WriteString(`[^\s\S]`)
 			i += 2
+			continue
 		case class && rest[0] == '[':
-			b.WriteString(`\[`)
-			i++
+			b.WriteByte('\\')
 		default:
 			class = rest[0] == '[' || class && rest[0] != ']'
-			b.WriteByte(rest[0])
-			i++
 		}
+		b.WriteByte(rest[0])
+		i++
 	}
 	return b.String()
+}
+
+// escape writes what a backslash begins in Go's form and returns its length.
+func escape(b *strings.Builder, s string) int {
+	switch {
+	case s[1] == 'u':
+		return unicodeEscape(b, s)
+	case s[1] == 'c' && len(s) > 2 && isLetter(s[2]):
+		fmt.Fprintf(b, `\x%02x`, s[2]&0x1f)
+		return 3
+	default:
+		b.WriteString(s[:2])
+		return 2
+	}
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

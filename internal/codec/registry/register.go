@@ -81,7 +81,7 @@ func (p *Copier) Copy(ctx context.Context, id codec.ID, subject string) (int64, 
 
 // register registers s after what it refers to.
 func (p *Copier) register(ctx context.Context, subject string, s *stored) (id int64, version int, err error) {
-	t := &stored{Type: s.Type, Text: s.Text}
+	t := &stored{Type: s.Type, Text: s.Text, Metadata: s.Metadata, RuleSet: s.RuleSet}
 	for _, ref := range s.References {
 		version, err := p.reference(ctx, ref)
 		if err != nil {

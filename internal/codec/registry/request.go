@@ -41,6 +41,9 @@ func newHTTP(cfg *tls.Config) *http.Client {
 			ForceAttemptHTTP2:   true,
 			MaxIdleConnsPerHost: 4,
 			IdleConnTimeout:     idleTimeout,
+			// Schemas are small, and Apicurio Registry 3.3.3 damages what it
+			// compresses when it speaks HTTP/2.
+			DisableCompression: true,
 		},
 		CheckRedirect: checkRedirect,
 	}
