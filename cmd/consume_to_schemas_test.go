@@ -131,7 +131,7 @@ func TestSchemasAreCopied(t *testing.T) {
 	r.east.Add(kafkatest.Schema{Subject: "leaf", Text: `{"type":"enum","name":"Leaf","symbols":["A","B"]}`})
 	r.east.Add(kafkatest.Schema{
 		Subject: "by.name.Order", Text: `{"type":"record","name":"Order","fields":[{"name":"l","type":"Leaf"},{"name":"n","type":"int"}]}`,
-		References: []kafkatest.SchemaReference{{Name: "Leaf", Subject: "leaf", Version: 2}},
+		References: []kafkatest.SchemaRef{{Name: "Leaf", Subject: "leaf", Version: 2}},
 	})
 	r.east.Add(kafkatest.Schema{Subject: r.subject("key"), Text: `"int"`})
 	r.west.Add(kafkatest.Schema{Subject: "leaf", Text: `{"type":"enum","name":"Leaf","symbols":["X"]}`})
@@ -174,7 +174,7 @@ func TestSchemasAreCopied(t *testing.T) {
 		"1 "+hexOf(framedBy(key, 0x01))+" "+hexOf(framedBy(order, 0, 1)),
 	)
 	for _, s := range r.west.All() {
-		if s.Subject == "by.name.Order" && (len(s.References) != 1 || s.References[0] != kafkatest.SchemaReference{Name: "Leaf", Subject: "leaf", Version: 3}) {
+		if s.Subject == "by.name.Order" && (len(s.References) != 1 || s.References[0] != kafkatest.SchemaRef{Name: "Leaf", Subject: "leaf", Version: 3}) {
 			t.Errorf("references of the copy are %v", s.References)
 		}
 	}

@@ -28,7 +28,7 @@ func schemaRig(t *testing.T) (east, west *kafkatest.Schemas) {
 	east, west = kafkatest.NewSchemas(t, 1), kafkatest.NewSchemas(t, 40)
 	east.Add(kafkatest.Schema{Subject: "leaf", Text: leafText})
 	east.Add(kafkatest.Schema{Subject: "orders-value", Text: `"string"`})
-	east.Add(kafkatest.Schema{Subject: "orders-value", Text: orderText, ID: 7, References: []kafkatest.SchemaReference{{Name: "Leaf", Subject: "leaf", Version: 1}}})
+	east.Add(kafkatest.Schema{Subject: "orders-value", Text: orderText, ID: 7, References: []kafkatest.SchemaRef{{Name: "Leaf", Subject: "leaf", Version: 1}}})
 	east.Add(kafkatest.Schema{Subject: "a/b.proto", Type: "PROTOBUF", Text: protoText})
 	east.SetLevel("orders-value", "FULL")
 	west.Add(kafkatest.Schema{Subject: "orders-value", Text: `"long"`})

@@ -69,8 +69,8 @@ func TestDefinitionsThatDiffer(t *testing.T) {
 	}
 }
 
-// twoRegistries are two registries inside the test with clients.
-func twoRegistries(t *testing.T, wait time.Duration) (east, west *kafkatest.Schemas, p *Copier) {
+// movingRig is two registries inside the test with clients.
+func movingRig(t *testing.T, wait time.Duration) (east, west *kafkatest.Schemas, p *Copier) {
 	t.Helper()
 	east, west = kafkatest.NewSchemas(t, 1), kafkatest.NewSchemas(t, 100)
 	client := func(name string, s *kafkatest.Schemas) *Client {
@@ -85,7 +85,7 @@ func twoRegistries(t *testing.T, wait time.Duration) (east, west *kafkatest.Sche
 }
 
 func TestMovedSchemasGetTheirSubjects(t *testing.T) {
-	east, west, p := twoRegistries(t, time.Second)
+	east, west, p := movingRig(t, time.Second)
 	east.GiveGUIDs("aaaaaaaa")
 	for i, subject := range []string{"orders-value", "orders-key", ":.ctx:clicks-value", "x", "b", "a"} {
 		east.Add(kafkatest.Schema{Subject: subject, Text: `"t` + subject + `"`, ID: i + 1})
@@ -127,7 +127,7 @@ func TestMovedSchemasGetTheirSubjects(t *testing.T) {
 
 // What is not there is a short matter for all who ask after the first.
 func TestARegistryThatIsDownIsWaitedForOnce(t *testing.T) {
-	east, west, p := twoRegistries(t, 300*time.Millisecond)
+	east, west, p := movingRig(t, 300*time.Millisecond)
 	east.Add(kafkatest.Schema{Subject: "s", Text: `"int"`})
 	west.Stop()
 	at := Place{From: "s", To: "s"}
