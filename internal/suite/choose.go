@@ -199,7 +199,7 @@ func (q *piece) look(d ast.Decl) {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && x.Name == "kafkatest" {
-				q.real = q.real || slices.Contains([]string{"Each", "EachWith", "Real"}, n.Sel.Name)
+				q.real = q.real || slices.Contains([]string{"Each", "EachWith", "Real", "Registry", "StartRegistry"}, n.Sel.Name)
 				return false
 			}
 			q.mentions["."+n.Sel.Name] = true
