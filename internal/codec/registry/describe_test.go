@@ -99,6 +99,33 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// A schema that refers to what was deleted since.
+func TestDeletedReferences(t *testing.T) {
+	r, _ := fake(t)
+	register(t, r, "address", `"string"`)
+	id, _ := register(t, r, "orders-value", `"long"`, refTo("address", "address", 1))
+	c := of(t, r.URL())
+	for _, subject := range []string{"orders-value", "address"} {
+		transport := &http.Transport{}
+		defer transport.CloseIdleConnections()
+		admin, err := sr.NewClient(sr.URLs(r.URL()), sr.HTTPClient(&http.Client{Transport: transport}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := admin.DeleteSubject(t.Context(), subject, sr.SoftDelete); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := definition(t, c, number(int64(id)))
+	if len(d.References) != 1 || d.References[0].Text != `"string"` {
+		t.Errorf("got %+v", d)
+	}
+	e, err := c.Entry(t.Context(), "orders-value", 1)
+	if err != nil || !e.Deleted || len(e.References) != 1 {
+		t.Errorf("got %+v, %v", e, err)
+	}
+}
+
 func TestAskingEndsWithItsContext(t *testing.T) {
 	var s stub
 	s.all(&reply{hang: true})
