@@ -21,11 +21,37 @@ func AppendFloat(dst []byte, f float64, bits int) []byte {
 	case math.IsInf(f, -1):
 		return append(dst, `"-Infinity"`...)
 	}
+	abs := math.Abs(f)
+	if bits == 64 && abs < maxThousandths {
+		if n := int64(abs*1000 + 0.5); n > 0 && float64(n)/1000 == abs {
+			return appendThousandths(dst, n, f < 0)
+		}
+	}
 	format := byte('f')
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
 	return strconv.AppendFloat(dst, f, format, -1, bits)
+}
+
+// maxThousandths bounds the floats that are tried as a number of thousandths
+// first. Such a number has up to 15 digits, of which no two are the same float:
+// when it reads back as f it is the shortest that does, without the search.
+const maxThousandths = 1e11
+
+// appendThousandths writes n/1000.
+func appendThousandths(dst []byte, n int64, negative bool) []byte {
+	if negative {
+		dst = append(dst, '-')
+	}
+	dst = strconv.AppendInt(dst, n/1000, 10)
+	if rest := n % 1000; rest > 0 {
+		dst = append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+		for dst[len(dst)-1] == '0' {
+			dst = dst[:len(dst)-1]
+		}
+	}
+	return dst
 }
 
 // AppendText writes s as a JSON string; ok is false, and nothing written, when

@@ -13,6 +13,7 @@ import (
 
 // TestALookUpCreatesNoTopic on brokers that create whatever is asked for.
 func TestALookUpCreatesNoTopic(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c := rig.Cluster("east")
 	witness, topic := rig.Name("witness"), rig.Name("orders")

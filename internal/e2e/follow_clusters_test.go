@@ -112,6 +112,7 @@ func TestADeadClusterIsTakenOut(t *testing.T) {
 // TestOutAndBack: what was written while a cluster or a topic was out comes when
 // it is back, once, and nothing before it again.
 func TestOutAndBack(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	east, west, topic, second := rig.Cluster("east"), rig.Cluster("west"), rig.Name("orders"), rig.Name("second")
 	for _, c := range []*kafkatest.Cluster{east, west} {
@@ -168,6 +169,7 @@ func TestOutAndBack(t *testing.T) {
 // TestFlaps: ten edits in five seconds take a cluster out and put it back while
 // it is written to.
 func TestFlaps(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	east, west, topic := rig.Cluster("east"), rig.Cluster("west"), rig.Name("orders")
 	for _, c := range []*kafkatest.Cluster{east, west} {

@@ -13,6 +13,7 @@ import (
 // TestTakenOutInATransaction: a drain waits for the transaction that is open; one
 // that stays open is told, and what is behind it comes when the topic is back.
 func TestTakenOutInATransaction(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	for name, tc := range map[string]struct {
 		args []string
@@ -113,6 +114,7 @@ func TestTakenOutInATransaction(t *testing.T) {
 // TestDraining: a source that is marked so is read until it is quiet, whether
 // the run knew it before or not.
 func TestDraining(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	for _, name := range []string{"marked later", "from the start"} {
 		t.Run(name, func(t *testing.T) {
@@ -166,6 +168,7 @@ func TestDraining(t *testing.T) {
 // TestTakenOutSoonAfterItWasMade: the drain of a topic that has only just been
 // found reads all of its partitions out.
 func TestTakenOutSoonAfterItWasMade(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, stays := rig.Cluster("east"), rig.Name("stays")
 	c.CreateTopic(stays, 1, nil)

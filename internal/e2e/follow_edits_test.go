@@ -491,6 +491,7 @@ func these(what string, list ...place) func() (map[place]bool, string) {
 // TestEditsOfTheMetadata: clusters come and go, a topic is replaced and comes
 // back, and then anything happens, while a run follows.
 func TestEditsOfTheMetadata(t *testing.T) {
+	beside(t)
 	y := newTrial(t, "orders", "orders.v2", "orders.v3")
 	e, w, e2 := place{"east", y.topics[0]}, place{"west", y.topics[0]}, place{"east", y.topics[1]}
 	on, _ := these("", e)()
@@ -503,6 +504,7 @@ func TestEditsOfTheMetadata(t *testing.T) {
 // TestEditsOfPatterns: the same where the topics are patterns; one topic is made
 // while the run goes on, and one is deleted.
 func TestEditsOfPatterns(t *testing.T) {
+	beside(t)
 	y := newTrial(t, "orders-eu", "orders-us", "orders-asia")
 	all := regexp.QuoteMeta(strings.TrimPrefix(y.topics[0], "orders-eu"))
 	y.render = func(on map[place]bool) string {
@@ -547,6 +549,7 @@ func (y *trial) join(topic string) {
 // TestEditsOfStreams: the same where the command names a pattern of streams, and
 // these come and go.
 func TestEditsOfStreams(t *testing.T) {
+	beside(t)
 	y := newTrial(t, "orders-eu", "orders-us", "orders-asia")
 	y.streamOf = func(topic string) string { return strings.ReplaceAll(topic[:len(topic)-9], "-", ".") }
 	stranger := "no-orders-" + filepath.Base(t.Name())

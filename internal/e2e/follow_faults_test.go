@@ -77,6 +77,7 @@ func (k *kcm) awake(c *kafkatest.Cluster, topic string) {
 // TestATopicMadeAgain is told, and read from its start or as the command says,
 // while another topic flows.
 func TestATopicMadeAgain(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	for name, tc := range map[string]struct {
 		args []string
@@ -117,7 +118,7 @@ func TestATopicMadeAgain(t *testing.T) {
 				fresh = some("new", 150)
 			}
 			put(c, topic, 0, fresh...)
-			k.heard(30*time.Second, gone, "east/"+topic)
+			k.heard(30*time.Second, gone, "east/"+topic, "made again")
 			want := append(expect(place{"east", topic}, 0, 0, some("old", 100)...), expect(place{"east", topic}, 0, 0, fresh...)...)
 			if tc.read {
 				k.gets(30*time.Second, before+110+len(fresh))
@@ -145,6 +146,7 @@ func TestATopicMadeAgain(t *testing.T) {
 // TestPartitionsAdded to a topic are read from their start, at whatever the run
 // began.
 func TestPartitionsAdded(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	for name, args := range map[string][]string{
 		"metadata": {"-m"}, "-b": {"-b"}, "from the start": {"-m", "-o", "start"},
@@ -193,6 +195,7 @@ func slashed(list []string) []string {
 // TestAFileReplacedEveryWay: each version adds a topic, which comes within two
 // seconds; a file that is away for a while changes nothing.
 func TestAFileReplacedEveryWay(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	for name, tc := range map[string]struct {
 		first, next func(t *testing.T, dir string, n int, text string)
@@ -280,6 +283,7 @@ func mounted(t *testing.T, dir string, n int, text string) {
 // TestBadVersions are told once each and change nothing; the next good one is
 // taken. At the start the same are fatal.
 func TestBadVersions(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	east, west := rig.Cluster("east"), rig.Cluster("west")
 	topic, added := rig.Name("orders"), rig.Name("added")

@@ -19,6 +19,7 @@ import (
 // TestMadeAgainWhileOut: a topic that comes back to the metadata as another one of
 // the same name is read from its start, not where the old one was left.
 func TestMadeAgainWhileOut(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, topic, other := rig.Cluster("east"), rig.Name("again"), rig.Name("other")
 	c.CreateTopic(topic, 1, nil)
@@ -47,6 +48,7 @@ func TestMadeAgainWhileOut(t *testing.T) {
 
 // TestATopicThatIsGone for a while is told, and waited for.
 func TestATopicThatIsGone(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, topic, other := rig.Cluster("east"), rig.Name("gone"), rig.Name("other")
 	c.CreateTopic(topic, 6, nil)
@@ -80,6 +82,7 @@ func TestATopicThatIsGone(t *testing.T) {
 // TestATopicMadeLongAfterTheEdit that names it, by its name or by a pattern, is
 // found at the next refresh, as often as that happens.
 func TestATopicMadeLongAfterTheEdit(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	for name, entry := range map[string]func(topic string) string{
 		"name": func(topic string) string { return topic }, "pattern": func(topic string) string { return "/" + topic + "/" },
@@ -117,6 +120,7 @@ func TestATopicMadeLongAfterTheEdit(t *testing.T) {
 // goes on; a cluster that is only called otherwise from now on is read on where
 // it was.
 func TestASecondNameForACluster(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, topic := rig.Cluster("east"), rig.Name("orders")
 	c.CreateTopic(topic, 1, nil)
@@ -154,6 +158,7 @@ func TestASecondNameForACluster(t *testing.T) {
 // TestABacklogIsDrained: all that a topic has when it is taken out comes, however
 // much of that was not read yet.
 func TestABacklogIsDrained(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, topic, other := rig.Cluster("east"), rig.Name("orders"), rig.Name("other")
 	c.CreateTopic(topic, 1, nil)

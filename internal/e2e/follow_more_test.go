@@ -18,6 +18,7 @@ import (
 // TestStandby: a source in standby is not read; when it becomes active, it is
 // read from where the command says.
 func TestStandby(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	east, west, topic := rig.Cluster("east"), rig.Cluster("west"), rig.Name("orders")
 	for _, c := range []*kafkatest.Cluster{east, west} {
@@ -54,6 +55,7 @@ func TestStandby(t *testing.T) {
 // TestRetain: a position is forgotten after --retain; then a topic begins by rule
 // again, and that is told.
 func TestRetain(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, topic, other := rig.Cluster("east"), rig.Name("orders"), rig.Name("other")
 	c.CreateTopic(topic, 1, nil)
@@ -80,6 +82,7 @@ func TestRetain(t *testing.T) {
 
 // TestTooManyFailures to read the metadata end a run that was told so.
 func TestTooManyFailures(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, topic := rig.Cluster("east"), rig.Name("orders")
 	c.CreateTopic(topic, 1, nil)
@@ -104,6 +107,7 @@ func TestTooManyFailures(t *testing.T) {
 // TestABoundedRun keeps the set that it began with and says that the metadata has
 // changed.
 func TestABoundedRun(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	east, west, topic := rig.Cluster("east"), rig.Cluster("west"), rig.Name("orders")
 	east.CreateTopic(topic, 1, nil)

@@ -61,7 +61,7 @@ func TestAPipeThatIsClosedInAGroup(t *testing.T) {
 
 // TestAnInterruptInAGroup commits exactly what has been printed.
 func TestAnInterruptInAGroup(t *testing.T) {
-	t.Parallel() // with the other tests of groups
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	east, west := rig.Cluster("east"), rig.Cluster("west")
 	topic, group := rig.Name("orders"), rig.Name("g")
@@ -103,7 +103,7 @@ func TestAnInterruptInAGroup(t *testing.T) {
 // TestMembersThatAreKilled at any moment lose nothing: what a file has collected
 // of all of them has every record.
 func TestMembersThatAreKilled(t *testing.T) {
-	t.Parallel() // with the other tests of groups
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	kills := 5
 	if os.Getenv("KCM_SOAK") == "1" {
@@ -165,7 +165,7 @@ func TestMembersThatAreKilled(t *testing.T) {
 
 // TestATopicMadeAgainInAGroup: its old position is never the new one's.
 func TestATopicMadeAgainInAGroup(t *testing.T) {
-	t.Parallel() // with the other tests of groups
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	for _, protocol := range []string{"classic", "consumer"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestATopicMadeAgainInAGroup(t *testing.T) {
 // TestACoordinatorThatMoves while records flow: nothing is lost, and what is
 // committed at the end is what was printed.
 func TestACoordinatorThatMoves(t *testing.T) {
-	t.Parallel() // with the other tests of groups
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c := rig.Cluster("three")
 	topic := rig.Name("orders")
@@ -297,7 +297,7 @@ func TestAGroupThatMayNotBeUsed(t *testing.T) {
 // TestAMemberThatWasAsleep for longer than its session: others have read on
 // meanwhile, it learns that it is no member any more, and spoils no commit.
 func TestAMemberThatWasAsleep(t *testing.T) {
-	t.Parallel() // with the other tests of groups
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c := rig.Cluster("east")
 	topic, group := rig.Name("orders"), rig.Name("g")

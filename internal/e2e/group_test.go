@@ -203,7 +203,7 @@ func members(t *testing.T, c *kafkatest.Cluster, group string, n int) (kind, ass
 // share while they go on and gives it back; nothing is lost, and no group becomes
 // another kind of group.
 func TestAGroupBesideOthers(t *testing.T) {
-	t.Parallel() // with the other tests of groups
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	kgos := func(opts ...kgo.Opt) func(*testing.T, *kafkatest.Cluster, *pool, string, string) other {
 		return func(t *testing.T, c *kafkatest.Cluster, p *pool, group, topic string) other {
@@ -289,7 +289,7 @@ func TestAGroupBesideOthers(t *testing.T) {
 // TestMembersComeAndGo while records are written: every one comes, and none twice
 // when nobody is in a hurry.
 func TestMembersComeAndGo(t *testing.T) {
-	t.Parallel() // with the other tests of groups
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	for _, protocol := range []string{"classic", "consumer"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestMembersComeAndGo(t *testing.T) {
 
 // TestGroupsOfOtherKinds are refused, and left as they are.
 func TestGroupsOfOtherKinds(t *testing.T) {
-	t.Parallel() // with the other tests of groups
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c := rig.Cluster("east")
 	topic := rig.Name("orders")
@@ -404,7 +404,7 @@ func stable(t *testing.T, c *kafkatest.Cluster, group string) {
 // TestOthersJoinAMember: clients that come to a group in which kcm was alone may
 // make it another kind of group; kcm stays its member and nothing is lost.
 func TestOthersJoinAMember(t *testing.T) {
-	t.Parallel() // with the other tests of groups
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	for name, tc := range map[string]struct {
 		begin func(*testing.T, *kafkatest.Cluster, *pool, string, string) other

@@ -113,6 +113,14 @@ func (k *kcm) wait(started chan<- error) {
 	close(k.done)
 }
 
+// beside lets a test run at the same time as others, which share its clusters and
+// leave them alone: most of them wait. In the soak, which measures, it does not.
+func beside(t *testing.T) {
+	if os.Getenv("KCM_SOAK") != "1" {
+		t.Parallel()
+	}
+}
+
 // run starts kcm and waits for its end.
 func run(t *testing.T, args []string, opts ...option) result {
 	t.Helper()

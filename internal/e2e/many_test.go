@@ -81,11 +81,11 @@ func TestTwoThousandPartitions(t *testing.T) {
 	t.Logf("follows after %.1f s", time.Since(k.began).Seconds())
 	time.Sleep(2 * time.Second) // in which what has begun may end
 	before := k.cpu()
-	time.Sleep(10 * time.Second) // of doing nothing
+	time.Sleep(5 * time.Second) // of doing nothing
 	spent := k.cpu() - before
-	t.Logf("10 s of following 2,000 partitions: %v of processor time, at most %d MB", spent, k.peak()>>20)
-	if spent > time.Second {
-		t.Errorf("10 s of waiting took %v of processor time", spent)
+	t.Logf("5 s of following 2,000 partitions: %v of processor time, at most %d MB", spent, k.peak()>>20)
+	if spent > 500*time.Millisecond {
+		t.Errorf("5 s of waiting took %v of processor time", spent)
 	}
 	n := k.out.count()
 	c.Produce(topic, numbered(c, 1999, 0, 1)...)

@@ -323,6 +323,7 @@ func everything(t *testing.T, c *kafkatest.Cluster, topic string) (all, committe
 // TestKcmShowsWhatOthersShow: kcm, Kafka's console consumer and kcat agree about
 // every record, at both levels of isolation, whatever wrote them.
 func TestKcmShowsWhatOthersShow(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, topic := rig.Cluster("east"), rig.Name("everything")
 	all, committed := everything(t, c, topic)

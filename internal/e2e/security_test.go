@@ -103,6 +103,7 @@ func TestEveryListenerLetsIn(t *testing.T) {
 
 // TestAWrongPassword is one sentence and exit code 4, with every mechanism.
 func TestAWrongPassword(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, topic := rig.Cluster("east"), rig.Name("orders")
 	c.CreateTopic(topic, 1, nil)
@@ -128,6 +129,7 @@ func TestAWrongPassword(t *testing.T) {
 
 // TestListenersMetTheWrongWay are told from each other within five seconds.
 func TestListenersMetTheWrongWay(t *testing.T) {
+	beside(t)
 	rig := kafkatest.Real(t, kafkatest.Options{})
 	c, topic := rig.Cluster("east"), rig.Name("orders")
 	c.CreateTopic(topic, 1, nil)

@@ -146,20 +146,23 @@ func FuzzRecords(f *testing.F) {
 	f.Add(h.AppendKey(nil), h.AppendValue(nil))
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		if c, err := ParseCheckpoint(key, value); err == nil && !c.Deleted {
-			same(t, key, value, c.AppendKey(nil), c.AppendValue(nil), c.Extra)
+			same(t, pair{key, value}, pair{c.AppendKey(nil), c.AppendValue(nil)}, c.Extra)
 		}
 		if s, err := ParseOffsetSync(key, value); err == nil && !s.Deleted {
-			same(t, key, value, s.AppendKey(nil), s.AppendValue(nil), s.Extra)
+			same(t, pair{key, value}, pair{s.AppendKey(nil), s.AppendValue(nil)}, s.Extra)
 		}
 		if h, err := ParseHeartbeat(key, value); err == nil && !h.Deleted {
-			same(t, key, value, h.AppendKey(nil), h.AppendValue(nil), h.Extra)
+			same(t, pair{key, value}, pair{h.AppendKey(nil), h.AppendValue(nil)}, h.Extra)
 		}
 	})
 }
 
-func same(t *testing.T, key, value, k, v []byte, extra int) {
+type pair struct{ key, value []byte }
+
+func same(t *testing.T, read, written pair, extra int) {
 	t.Helper()
-	if !bytes.HasPrefix(key, k) || !bytes.HasPrefix(value, v) || len(key)-len(k)+len(value)-len(v) != extra {
-		t.Errorf("%x %x is written as %x %x with %d more", key, value, k, v, extra)
+	more := len(read.key) - len(written.key) + len(read.value) - len(written.value)
+	if !bytes.HasPrefix(read.key, written.key) || !bytes.HasPrefix(read.value, written.value) || more != extra {
+		t.Errorf("%x is written as %x with %d more", read, written, extra)
 	}
 }

@@ -110,6 +110,41 @@ func TestATopicMadeAgainThatIsNotToBeRead(t *testing.T) {
 	}
 }
 
+// TestATopicMadeAgainBeforeItIsReadFrom: what was found out about the old one is
+// not taken for the new one.
+func TestATopicMadeAgainBeforeItIsReadFrom(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{})
+	east := rig.Cluster("east")
+	for _, policy := range []source.RecreatePolicy{source.RecreateStart, source.RecreateStop} {
+		t.Run(string(policy), func(t *testing.T) {
+			topic := rig.With(t).Name("orders")
+			east.CreateTopic(topic, 1, nil)
+			east.Produce(topic, values("old", 0, 5)...)
+			r := newRun(t, []*kafkatest.Cluster{east}, stream("orders", topic, "east"))
+			r.opts.OnRecreate = policy
+			r.opts.Start = spec.Bound{Kind: spec.Offset, N: 3}
+			note := r.opts.Event
+			r.opts.Event = func(ev source.Event) {
+				note(ev)
+				if strings.HasSuffix(ev.Text, "/0: from 3 on") { // which is said before anything is fetched
+					east.DeleteTopic(topic)
+					east.CreateTopic(topic, 1, nil)
+					east.Produce(topic, values("new", 0, 5)...)
+				}
+			}
+			g := r.begin(t)
+			waitUntil(t, "a word", func() bool { return r.says("the topic was deleted and made again") })
+			var want []string
+			if policy == source.RecreateStart {
+				want = lines("orders", "east/"+topic+"/0", "new", 5)
+				waitUntil(t, "the new one", func() bool { return len(r.sink.all()) >= 5 })
+			}
+			g.end(t)
+			checkLines(t, r.sink.all(), want)
+		})
+	}
+}
+
 // TestAMemberOutlastsBrokersThatRefuseConnections for less than its session: it
 // keeps its partitions, and reads nothing twice.
 func TestAMemberOutlastsBrokersThatRefuseConnections(t *testing.T) {

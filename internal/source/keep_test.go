@@ -109,7 +109,7 @@ func TestOnlyWhatTheReaderOfAPipeTookIsKept(t *testing.T) {
 	rig := kafkatest.Fake(t, kafkatest.Options{})
 	east := rig.Cluster("east")
 	east.CreateTopic("orders", 1, nil)
-	east.Produce("orders", values("v", 0, 20000)...)
+	east.Produce("orders", values("v", 0, 60000)...) // more than the pipe holds
 	for _, take := range []int{0, 1, 40, 1000, 5000, 150000} {
 		t.Run(fmt.Sprint(take), func(t *testing.T) {
 			in, out, err := os.Pipe()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/kcm-cli/kcm/internal/codec"
 )
@@ -31,11 +32,17 @@ func (f *fail) Error() string {
 	return f.path + ": " + f.what
 }
 
+// maxPath bounds the bytes of a path: values may be nested as deep as they like,
+// and messages may not be.
+const maxPath = 200
+
 // under gives f as seen from the value that has path within it.
 func (f *fail) under(path string) *fail {
 	switch {
-	case path == "":
+	case path == "" || strings.HasPrefix(f.path, "…"):
 		return f
+	case len(f.path) > maxPath:
+		return &fail{"…" + f.path, f.what}
 	case f.path == "" || f.path[0] == '[':
 		return &fail{path + f.path, f.what}
 	default:
@@ -52,14 +59,14 @@ type machine struct {
 	limit int // of the output's length
 }
 
-// run executes a program. The steps of most values stand in its own switch,
-// which saves a call for each.
+// run executes a program. The steps that are the most frequent stand in its own
+// switch, which saves a call for each.
 func (m *machine) run(p *program, dst []byte, i, depth int) ([]byte, int, *fail) {
 	if depth+p.height > maxDepth {
 		return dst, i, failf("nested deeper than %d levels", maxDepth)
 	}
 	if len(dst) > m.limit {
-		return dst, i, failf("%d bytes make more than %d MiB of JSON", len(m.in), freeOutput>>20)
+		return dst, i, m.tooMuch()
 	}
 	for at := 0; at < len(p.steps); at++ {
 		s := &p.steps[at]
@@ -89,9 +96,14 @@ func (m *machine) run(p *program, dst []byte, i, depth int) ([]byte, int, *fail)
 	return append(dst, p.tail...), i, nil
 }
 
-// value executes the other steps; depth is that at which the value stands.
+// value executes any step that is a value; depth is that at which it stands.
 func (m *machine) value(s *step, dst []byte, i, depth int) ([]byte, int, *fail) {
 	switch s.op {
+	case opString:
+		return m.text(dst, i)
+	case opLong:
+		n, i, f := m.long(i)
+		return strconv.AppendInt(dst, n, 10), i, f
 	case opInt:
 		n, i, f := m.int(i)
 		return strconv.AppendInt(dst, n, 10), i, f
@@ -107,23 +119,32 @@ func (m *machine) value(s *step, dst []byte, i, depth int) ([]byte, int, *fail) 
 		return m.union(s.more.union, dst, i, depth)
 	case opRecord:
 		return m.run(s.more.program, dst, i, depth)
-	case opFloat:
-		b, i, f := m.take(i, 4)
-		if f != nil {
-			return dst, i, f
-		}
-		return codec.AppendFloat(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 32), i, nil
-	case opDouble:
-		b, i, f := m.take(i, 8)
-		if f != nil {
-			return dst, i, f
-		}
-		return codec.AppendFloat(dst, math.Float64frombits(binary.LittleEndian.Uint64(b)), 64), i, nil
+	case opFloat, opDouble:
+		return m.float(s, dst, i)
 	case opDate, opTime, opTimestamp:
 		return m.calendar(s, dst, i)
 	default:
 		return m.octets(s, dst, i)
 	}
+}
+
+func (m *machine) float(s *step, dst []byte, i int) ([]byte, int, *fail) {
+	if s.op == opFloat {
+		b, i, f := m.take(i, 4)
+		if f != nil {
+			return dst, i, f
+		}
+		return codec.AppendFloat(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 32), i, nil
+	}
+	b, i, f := m.take(i, 8)
+	if f != nil {
+		return dst, i, f
+	}
+	return codec.AppendFloat(dst, math.Float64frombits(binary.LittleEndian.Uint64(b)), 64), i, nil
+}
+
+func (m *machine) tooMuch() *fail {
+	return failf("%d bytes make more than %d MiB of JSON", len(m.in), freeOutput>>20)
 }
 
 // octets executes the steps of bytes and fixed.
@@ -190,6 +211,14 @@ func (m *machine) enum(s *step, dst []byte, i int) ([]byte, int, *fail) {
 // text reads a string. One that is not UTF-8 is an error, not a string in which
 // something else stands.
 func (m *machine) text(dst []byte, i int) ([]byte, int, *fail) {
+	if i < len(m.in) { // the usual: short, and nothing to escape
+		c := int(m.in[i])
+		if end := i + 1 + c>>1; c < 0x80 && c&1 == 0 && end <= len(m.in) && codec.IsPlain(m.in[i+1:end]) {
+			dst = append(dst, '"')
+			dst = append(dst, m.in[i+1:end]...)
+			return append(dst, '"'), end, nil
+		}
+	}
 	b, i, f := m.bytes(i)
 	if f != nil {
 		return dst, i, f

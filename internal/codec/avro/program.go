@@ -64,6 +64,7 @@ type program struct {
 	height int      // levels of JSON that it opens itself
 	size   int      // of its texts
 	done   bool
+	single *step // when there is no more to it than this: a number, a string
 }
 
 // What a program may have to become a part of others. It keeps programs small
@@ -86,7 +87,9 @@ type compiler struct {
 func compile(root *typ, tagged bool) (p *program, ratio int) {
 	c := &compiler{tagged: tagged, records: map[*typ]*program{}}
 	p = c.program(root)
-	return p, c.widest + 64
+	// A byte of a payload chooses one value at most. Around it stand its own text,
+	// a symbol, what is written where records end, and a number's digits.
+	return p, 4*c.widest + 64
 }
 
 // program makes a program of any type.
@@ -133,7 +136,11 @@ type builder struct {
 func (b *builder) finish() *program {
 	b.tail = b.waiting.String()
 	b.size += len(b.tail)
+	b.widest = max(b.widest, len(b.tail))
 	b.done = true
+	if len(b.steps) == 1 && b.height == 0 && b.tail == "" && b.steps[0].text == "" {
+		b.single = &b.steps[0]
+	}
 	return b.program
 }
 

@@ -9,8 +9,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 const (
@@ -21,6 +19,7 @@ const (
 // failure is a leaf of the library's tree of errors: one thing that is wrong.
 type failure struct {
 	at   []string // where in the value, as a JSON pointer's parts
+	name string   // of the property that it is about, when that name is what is wrong
 	kind jsonschema.ErrorKind
 }
 
@@ -58,15 +57,19 @@ func comparePart(a, b string) int {
 // been enough, it takes the one that came nearest.
 func failures(e *jsonschema.ValidationError) []failure {
 	if len(e.Causes) == 0 || whole(e.ErrorKind) {
-		return []failure{{e.InstanceLocation, e.ErrorKind}}
+		return []failure{{at: e.InstanceLocation, kind: e.ErrorKind}}
 	}
 	var branches [][]failure
 	for _, cause := range e.Causes {
 		branches = append(branches, failures(cause))
 	}
-	switch e.ErrorKind.(type) {
+	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		return nearest(len(e.InstanceLocation), branches)
+	case *kind.PropertyNames:
+		// The library gets the place of such an error wrong (v6.0.3: it keeps a slice
+		// that it goes on to write to), so the name has to do.
+		return []failure{{name: k.Property, kind: branches[0][0].kind}}
 	default:
 		return slices.Concat(branches...)
 	}
@@ -75,7 +78,7 @@ func failures(e *jsonschema.ValidationError) []failure {
 // whole is true for errors that say more than what they come from.
 func whole(k jsonschema.ErrorKind) bool {
 	switch k.(type) {
-	case *kind.Contains, *kind.MinContains, *kind.MaxContains, *kind.PropertyNames, *kind.Not:
+	case *kind.Contains, *kind.MinContains, *kind.MaxContains, *kind.Not:
 		return true
 	}
 	return false
@@ -106,7 +109,7 @@ func nearest(depth int, branches [][]failure) []failure {
 	}
 	if best == nil {
 		slices.Sort(want)
-		return []failure{{branches[0][0].at, &kind.Type{Got: got, Want: slices.Compact(want)}}}
+		return []failure{{at: branches[0][0].at, kind: &kind.Type{Got: got, Want: slices.Compact(want)}}}
 	}
 	return best
 }
@@ -124,8 +127,11 @@ func (f failure) String() string {
 	return clip(oneLine(b.String())) + ": " + f.text()
 }
 
-// text says what is wrong. Numbers are exact, unlike the library's own texts.
+// text says what is wrong.
 func (f failure) text() string {
+	if f.name != "" {
+		return "the name " + clip(strconv.Quote(f.name)) + ": " + failure{kind: f.kind}.text()
+	}
 	switch k := f.kind.(type) {
 	case *kind.Type:
 		return "got " + k.Got + ", want " + strings.Join(k.Want, " or ")
@@ -145,17 +151,6 @@ func (f failure) text() string {
 		if len(k.Subschemas) == 2 {
 			return fmt.Sprintf("two alternatives of oneOf match, %d and %d", k.Subschemas[0], k.Subschemas[1])
 		}
-	case *kind.Pattern:
-		return fmt.Sprintf("%s does not match the pattern %s", clip(strconv.Quote(k.Got)), clip(strconv.Quote(k.Want)))
-	case *kind.Format:
-		return fmt.Sprintf("%s is no %s", shortJSON(k.Got), k.Want) + because(k)
-	case *kind.Const:
-		return "got " + shortJSON(k.Got) + ", want " + shortJSON(k.Want)
-	case *kind.Enum:
-		return "got " + shortJSON(k.Got) + ", want one of " + shortJSON(k.Want)
 	}
-	if text, ok := bound(f.kind); ok {
-		return text
-	}
-	return clip(oneLine(f.kind.LocalizedString(message.NewPrinter(language.English))))
+	return value(f.kind)
 }

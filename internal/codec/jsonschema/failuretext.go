@@ -2,7 +2,6 @@ package jsonschema
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -11,27 +10,37 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
-// bound says how a number misses its bounds.
-func bound(k jsonschema.ErrorKind) (string, bool) {
-	say := func(got *big.Rat, relation string, want *big.Rat) (string, bool) {
-		return fmt.Sprintf("got %s, want %s %s", exact(got), relation, exact(want)), true
-	}
+// value says what is wrong with a value by itself. Numbers are exact, unlike those
+// in the library's own texts.
+func value(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
+	case *kind.Pattern:
+		return clip(strconv.Quote(k.Got)) + " does not match the pattern " + clip(strconv.Quote(k.Want))
+	case *kind.Format:
+		return shortJSON(k.Got) + " is no " + k.Want + because(k)
+	case *kind.Const:
+		return gotWant(shortJSON(k.Got), "", shortJSON(k.Want))
+	case *kind.Enum:
+		return gotWant(shortJSON(k.Got), "one of ", shortJSON(k.Want))
 	case *kind.Minimum:
-		return say(k.Got, "at least", k.Want)
+		return gotWant(exact(k.Got), "at least ", exact(k.Want))
 	case *kind.Maximum:
-		return say(k.Got, "at most", k.Want)
+		return gotWant(exact(k.Got), "at most ", exact(k.Want))
 	case *kind.ExclusiveMinimum:
-		return say(k.Got, "more than", k.Want)
+		return gotWant(exact(k.Got), "more than ", exact(k.Want))
 	case *kind.ExclusiveMaximum:
-		return say(k.Got, "less than", k.Want)
+		return gotWant(exact(k.Got), "less than ", exact(k.Want))
 	case *kind.MultipleOf:
-		return say(k.Got, "a multiple of", k.Want)
+		return gotWant(exact(k.Got), "a multiple of ", exact(k.Want))
 	}
-	return "", false
+	return clip(oneLine(k.LocalizedString(message.NewPrinter(language.English))))
 }
+
+func gotWant(got, relation, want string) string { return "got " + got + ", want " + relation + want }
 
 // exact writes a number with all its digits: every number of JSON has finitely
 // many.

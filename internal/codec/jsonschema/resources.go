@@ -56,7 +56,7 @@ func reason(err error) string {
 	}
 	if bad, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if tree, ok := errors.AsType[*jsonschema.ValidationError](bad.Err); ok {
-			return "it is no valid schema itself: " + describe(tree)
+			return describe(tree)
 		}
 	}
 	return oneLine(strings.ReplaceAll(err.Error(), base, ""))

@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,11 +46,32 @@ func orderMessage(t testing.TB) (s *schema, md protoreflect.MessageDescriptor, p
 	if err := protojson.Unmarshal([]byte(orderJSON), m); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
+	return s, md, append([]byte{0}, byNumber(t, m)...)
+}
+
+// byNumber encodes a message with its fields in the order of their numbers, as
+// most serializers do.
+func byNumber(t testing.TB, m protoreflect.Message) []byte {
+	t.Helper()
+	fields := map[int][]byte{}
+	var numbers []int
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		one := dynamicpb.NewMessage(m.Descriptor())
+		one.Set(fd, v)
+		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers = append(numbers, int(fd.Number()))
+		fields[int(fd.Number())] = raw
+		return true
+	})
+	slices.Sort(numbers)
+	var all []byte
+	for _, n := range numbers {
+		all = append(all, fields[n]...)
 	}
-	return s, md, append([]byte{0}, raw...)
+	return all
 }
 
 func TestOrder(t *testing.T) {

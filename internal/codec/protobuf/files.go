@@ -78,7 +78,7 @@ func FromFiles(f Files, o Options) (codec.Schema, error) {
 
 // unusable is the error of a file that cannot be compiled.
 func (c *compiler) unusable(path string, err error) error {
-	text := err.Error()
+	text := plainly(err)
 	if !strings.Contains(text, path) {
 		text = path + ": " + text
 	}

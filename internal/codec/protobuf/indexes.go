@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -22,6 +23,7 @@ type chooser struct {
 // node is a file or a message, with the messages in it.
 type node struct {
 	message protoreflect.MessageDescriptor // nil for a file
+	table   atomic.Pointer[table]          // of the message, once it was needed
 	nested  []*node                        // as Confluent's Java serializer counts: messages as the text has them
 	all     []*node                        // as its others do: the entries of maps among them
 }
@@ -82,19 +84,27 @@ const maxNesting = 64
 // and JavaScript do not count the entry types that map fields stand for, those
 // of Go and Python do: what cannot be meant in the first way is taken in the second.
 func (c *chooser) table(path []int64, rest []byte) (*table, []byte, error) {
-	n := c.file.walk(path, func(n *node) []*node { return n.nested })
+	n := c.file.walk(path, false)
 	if n == nil {
-		n = c.file.walk(path, func(n *node) []*node { return n.all })
+		n = c.file.walk(path, true)
 	}
 	if n == nil || n.message.IsMapEntry() {
 		return nil, nil, fmt.Errorf("the schema has no message at the indexes %v", slices.Clone(path)) // the path itself stays on the stack
 	}
-	return c.types.table(n.message), rest, nil
+	t := n.table.Load()
+	if t == nil {
+		t = c.types.table(n.message)
+		n.table.Store(t)
+	}
+	return t, rest, nil
 }
 
-func (n *node) walk(path []int64, in func(*node) []*node) *node {
+func (n *node) walk(path []int64, entries bool) *node {
 	for _, index := range path {
-		messages := in(n)
+		messages := n.nested
+		if entries {
+			messages = n.all
+		}
 		if index < 0 || index >= int64(len(messages)) {
 			return nil
 		}

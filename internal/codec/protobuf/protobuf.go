@@ -81,13 +81,16 @@ func (c *compiler) guarded(path string) (u *unit, err error) {
 
 // explain says where a schema is wrong, and what was not there for it.
 func (c *compiler) explain(name, path string, err error) error {
-	text := strings.TrimPrefix(err.Error(), path+":")
+	text := strings.TrimPrefix(plainly(err), path+":")
 	e := fault.New(fault.Failed, "%s: %s", name, text)
 	if len(c.missing) > 0 {
 		e = fault.New(fault.Failed, "%s: %s (not found: %s)", name, text, strings.Join(c.missing, ", "))
 	}
 	return e
 }
+
+// plainly is an error's text without the blanks that Google's library varies.
+func plainly(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }
 
 // Type implements codec.Schema.
 func (s *schema) Type() codec.SchemaType { return codec.Protobuf }

@@ -121,6 +121,8 @@ func (c *compiler) compileText(path, text string, u *unit) error {
 		return err
 	}
 	fdp := parsed.FileDescriptorProto()
+	fdp.Service = nil
+	dropCustom(fdp.ProtoReflect())
 	var spelled []*descriptorpb.DescriptorProto
 	for _, m := range fdp.MessageType {
 		spelled = c.spelledOut(spelled, fdp.GetPackage(), m)
@@ -145,6 +147,38 @@ func (c *compiler) compileText(path, text string, u *unit) error {
 	}
 	u.link = linked
 	return c.finish(fdp, u)
+}
+
+// dropCustom takes away options that are extensions: they say nothing about how
+// messages are encoded, and the files that declare them are often not there.
+func dropCustom(m protoreflect.Message) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case fd.Message() == nil:
+		case fd.Message().FullName() == "google.protobuf.UninterpretedOption":
+			dropCustomOf(v.List())
+		case fd.IsList():
+			for i := range v.List().Len() {
+				dropCustom(v.List().Get(i).Message())
+			}
+		default:
+			dropCustom(v.Message())
+		}
+		return true
+	})
+}
+
+func dropCustomOf(options protoreflect.List) {
+	kept := 0
+	for i := range options.Len() {
+		o, ok := options.Get(i).Message().Interface().(*descriptorpb.UninterpretedOption)
+		if ok && slices.ContainsFunc(o.Name, (*descriptorpb.UninterpretedOption_NamePart).GetIsExtension) {
+			continue
+		}
+		options.Set(kept, options.Get(i))
+		kept++
+	}
+	options.Truncate(kept)
 }
 
 // spelledOut finds the messages with the option map_entry, which the language does

@@ -37,7 +37,7 @@ func (w *walker) message(dst, b []byte, t *table, depth int) ([]byte, error) {
 	}
 	base, unknown := len(w.found), len(w.unknown)
 	if err := w.index(b, t, depth); err != nil {
-		return dst, fmt.Errorf("%s: %w", t.name, err)
+		return dst, err
 	}
 	// What is written meanwhile is noted behind this part of found, or elsewhere.
 	m := content{b: b, t: t, all: w.found[base:len(w.found):len(w.found)], unknown: unknown, depth: depth}
@@ -65,7 +65,7 @@ func (w *walker) index(b []byte, t *table, depth int) error {
 	for i := 0; i < len(b); {
 		tag, v, end := next(b, i)
 		if end < 0 {
-			return damage(end)
+			return fmt.Errorf("%s: %w", t.name, damage(end))
 		}
 		s := t.slot(tag >> 3)
 		if wire := uint8(tag & 7); s.takes(wire) {
@@ -93,19 +93,6 @@ func (w *walker) index(b []byte, t *table, depth int) error {
 	return nil
 }
 
-// next reads the field at b[i:]. An end below 0 is damage.
-func next(b []byte, i int) (tag, v uint64, end int) {
-	tag, i = varint(b, i)
-	if i < 0 {
-		return 0, 0, i
-	}
-	if !validTag(tag) {
-		return 0, 0, isNumber
-	}
-	v, end = value(b, i, tag)
-	return tag, v, end
-}
-
 // settle takes out what a later field of the same oneof replaces. It has to be
 // sound all the same.
 func (w *walker) settle(b []byte, t *table, base, depth int) error {
@@ -124,7 +111,7 @@ func (w *walker) settle(b []byte, t *table, base, depth int) error {
 			} else if winner != o.place {
 				w.winners[f.oneof] = replaced
 				if err := check(b, f, o, depth); err != nil {
-					return err
+					return t.located(f, err)
 				}
 				continue
 			}
@@ -142,10 +129,11 @@ const replaced = -2
 // members writes the fields of m, each with a comma before it.
 func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 	next := int32(0)
-	for i := 0; i < len(m.all); {
-		place := m.all[i].place
+	all := m.all
+	for i := 0; i < len(all); {
+		place := all[i].place
 		j := i + 1
-		for j < len(m.all) && m.all[j].place == place {
+		for j < len(all) && all[j].place == place {
 			j++
 		}
 		if w.absent {
@@ -153,13 +141,10 @@ func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 		}
 		var err error
 		f := &m.t.fields[place]
-		switch f.shape {
-		case singular:
-			dst, err = w.singular(dst, m, f, m.all[i:j])
-		case list:
-			dst, err = w.list(dst, m, f, m.all[i:j])
-		case mapped:
-			dst, _, err = w.entriesOf(append(dst, f.label...), m, f, m.all[i:j])
+		if j == i+1 && f.shape == singular && f.kind != kindMessage {
+			dst, err = w.one(dst, m.b, f, all[i].v)
+		} else {
+			dst, err = w.field(dst, m, f, all[i:j])
 		}
 		if err != nil {
 			return dst, m.t.located(f, err)
@@ -173,6 +158,27 @@ func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 		dst = codec.AppendBytes(append(dst, `,"@unknown":`...), w.unknown[m.unknown:])
 	}
 	return dst, nil
+}
+
+// one writes a singular field that is no message.
+func (w *walker) one(dst, b []byte, f *field, v uint64) ([]byte, error) {
+	if !f.presence && !w.absent && f.zero(v) {
+		return dst, nil
+	}
+	return f.scalar(append(dst, f.label...), b, v)
+}
+
+// field writes a field of which the values are all.
+func (w *walker) field(dst []byte, m *content, f *field, all []found) ([]byte, error) {
+	switch f.shape {
+	case singular:
+		return w.singular(dst, m, f, all)
+	case list:
+		return w.list(dst, m, f, all)
+	default:
+		dst, _, err := w.entriesOf(append(dst, f.label...), m, f, all)
+		return dst, err
+	}
 }
 
 // appendAbsent writes those fields that are shown without a value, from place from
@@ -218,10 +224,7 @@ func (w *walker) singular(dst []byte, m *content, f *field, all []found) ([]byte
 		}
 		return w.message(append(dst, f.label...), in, f.msg, m.depth-1)
 	}
-	if !f.presence && !w.absent && f.zero(v) {
-		return dst, nil
-	}
-	return f.scalar(append(dst, f.label...), m.b, v)
+	return w.one(dst, m.b, f, v)
 }
 
 // list writes a repeated field. One without elements (packed ones can be) is

@@ -3,6 +3,7 @@ package protobuf
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -60,14 +61,24 @@ func varint(b []byte, i int) (v uint64, end int) {
 	if i < len(b) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1
 	}
-	return longVarint(b, i)
+	if len(b)-i < 8 {
+		return slowVarint(b, i)
+	}
+	x := binary.LittleEndian.Uint64(b[i:])
+	stops := ^x & 0x8080808080808080
+	if stops == 0 {
+		return slowVarint(b, i)
+	}
+	// The bits up to the first byte that has not its top bit set, seven of each,
+	// pushed together.
+	x &= (stops ^ (stops - 1)) & 0x7f7f7f7f7f7f7f7f
+	x = x&0x007f007f007f007f | x&0x7f007f007f007f00>>1
+	x = x&0x00003fff00003fff | x&0x3fff00003fff0000>>2
+	x = x&0x000000000fffffff | x&0x0fffffff00000000>>4
+	return x, i + bits.TrailingZeros64(stops)/8 + 1
 }
 
-// longVarint must not become a part of varint, which has to be small enough to
-// become a part of its callers.
-//
-//go:noinline
-func longVarint(b []byte, i int) (v uint64, end int) {
+func slowVarint(b []byte, i int) (v uint64, end int) {
 	for shift := 0; i < len(b); shift += 7 {
 		c := b[i]
 		i++
@@ -80,6 +91,44 @@ func longVarint(b []byte, i int) (v uint64, end int) {
 		}
 	}
 	return 0, isCut
+}
+
+// next reads the field at b[i:], its tag and what value returns.
+func next(b []byte, i int) (tag, v uint64, end int) {
+	const most = 1 << 14 // what two bytes hold
+	if len(b)-i >= 3 {
+		at := i + 1
+		tag = uint64(b[i])
+		if tag >= 0x80 {
+			tag = tag&0x7f | uint64(b[at])<<7
+			at++
+		}
+		if tag-8 < most-8 { // a number, and not one of more bytes
+			c := b[at]
+			switch {
+			case c >= 0x80:
+			case tag&7 == wireVarint:
+				return tag, uint64(c), at + 1
+			case tag&7 == wireBytes && at+1+int(c) <= len(b):
+				return tag, span(at+1, at+1+int(c)), at + 1 + int(c)
+			}
+			v, end = value(b, at, tag)
+			return tag, v, end
+		}
+	}
+	return slowNext(b, i)
+}
+
+func slowNext(b []byte, i int) (tag, v uint64, end int) {
+	tag, i = varint(b, i)
+	if i < 0 {
+		return 0, 0, i
+	}
+	if n := tag >> 3; n == 0 || n > uint64(protowire.MaxValidNumber) {
+		return 0, 0, isNumber
+	}
+	v, end = value(b, i, tag)
+	return tag, v, end
 }
 
 // span packs where something lies: b[from:to] of a text below 4 GiB.
@@ -127,10 +176,4 @@ func group(b []byte, i int, tag uint64) (v uint64, end int) {
 		return 0, isGroup
 	}
 	return span(i, i+len(in)), i + n
-}
-
-// validTag checks the field number of a tag.
-func validTag(tag uint64) bool {
-	n := tag >> 3
-	return n > 0 && n <= uint64(protowire.MaxValidNumber)
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,7 +18,7 @@ import (
 const (
 	maxDepth      = 64       // of references that have references
 	maxReferences = 1000     // of one schema
-	maxText       = 64 << 20 // bytes of one schema with its references
+	maxText       = 32 << 20 // bytes of one schema with its references
 )
 
 // stored is a schema as a registry gives and takes it.
@@ -29,6 +30,9 @@ type stored struct {
 	Type       string            `json:"schemaType,omitempty"` // left out for Avro
 	Text       string            `json:"schema"`
 	References []storedReference `json:"references,omitempty"`
+	// What else Confluent's registry keeps with a schema; only handed on.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	RuleSet  json.RawMessage `json:"ruleSet,omitempty"`
 }
 
 type storedReference struct {
@@ -87,10 +91,10 @@ func (c *Client) byID(ctx context.Context, id codec.ID, once bool) (*stored, err
 // byVersion asks for a version of a subject, deleted ones too; 0 is the latest.
 func (c *Client) byVersion(ctx context.Context, subject string, version int, once bool) (*stored, error) {
 	path := subjectPath(subject) + "/versions/latest"
-	about := "the latest version of subject " + subject
+	about := "the latest version of subject " + oneLine(subject)
 	if version > 0 {
 		path = subjectPath(subject) + "/versions/" + strconv.Itoa(version) + "?deleted=true"
-		about = "version " + strconv.Itoa(version) + " of subject " + subject
+		about = "version " + strconv.Itoa(version) + " of subject " + oneLine(subject)
 	}
 	return c.stored(ctx, question{method: http.MethodGet, path: path, about: about, once: once})
 }
@@ -165,7 +169,7 @@ func (r *resolution) missing(ref storedReference, err error) error {
 		return err
 	}
 	e = fault.New(fault.Failed, "%s refers to %s, version %d of subject %s, which is not in %s",
-		r.of, ref.Name, ref.Version, ref.Subject, r.c.name)
+		r.of, oneLine(ref.Name), ref.Version, oneLine(ref.Subject), r.c.name)
 	e.Err = ErrNotFound
 	return e
 }
@@ -173,7 +177,7 @@ func (r *resolution) missing(ref storedReference, err error) error {
 func (r *resolution) circle(back textKey) string {
 	var names []string
 	for _, k := range append(slices.Clone(r.path), back) {
-		names = append(names, fmt.Sprintf("%s@%d", k.subject, k.version))
+		names = append(names, fmt.Sprintf("%s@%d", oneLine(k.subject), k.version))
 	}
 	return strings.Join(names, " → ")
 }

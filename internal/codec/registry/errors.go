@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -186,21 +185,14 @@ func tlsReason(err error) string {
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok && e != nil {
 		return "its certificate is not accepted"
 	}
-	_, record := errors.AsType[tls.RecordHeaderError](err)
-	_, alert := errors.AsType[tls.AlertError](err)
-	switch {
-	case record, errors.Is(err, http.ErrSchemeMismatch):
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
 		return "it does not speak TLS: an address without TLS begins with http://"
-	case alert, strings.Contains(err.Error(), "tls: "):
-		return "the TLS handshake fails" + alertText(err)
 	}
-	return ""
-}
-
-// alertText adds what the other side says of a failed handshake.
-func alertText(err error) string {
-	if a, ok := errors.AsType[tls.AlertError](err); ok {
-		return fmt.Sprintf(" (%s)", strings.TrimPrefix(a.Error(), "tls: "))
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "remote error" { // an alert of the other side
+		return "the TLS handshake fails (" + strings.TrimPrefix(e.Err.Error(), "tls: ") + ")"
+	}
+	if strings.Contains(err.Error(), "tls: ") {
+		return "the TLS handshake fails"
 	}
 	return ""
 }

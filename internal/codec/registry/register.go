@@ -81,7 +81,7 @@ func (p *Copier) Copy(ctx context.Context, id codec.ID, subject string) (int64, 
 
 // register registers s after what it refers to.
 func (p *Copier) register(ctx context.Context, subject string, s *stored) (id int64, version int, err error) {
-	t := &stored{Type: s.Type, Text: s.Text}
+	t := &stored{Type: s.Type, Text: s.Text, Metadata: s.Metadata, RuleSet: s.RuleSet}
 	for _, ref := range s.References {
 		version, err := p.reference(ctx, ref)
 		if err != nil {
@@ -128,7 +128,7 @@ func (c *Client) register(ctx context.Context, subject string, s *stored) (id in
 // lookUp finds s among the versions of subject.
 func (c *Client) lookUp(ctx context.Context, subject string, s *stored) (stored, error) {
 	var got stored
-	q := question{method: http.MethodPost, path: subjectPath(subject), body: s, about: "the schema in subject " + subject}
+	q := question{method: http.MethodPost, path: subjectPath(subject), body: s, about: "the schema in subject " + subject, reads: true}
 	if err := c.sentence(c.ask(ctx, q, &got)); err != nil {
 		return stored{}, err
 	}

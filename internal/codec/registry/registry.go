@@ -3,12 +3,11 @@
 // It owns asking, remembering the answers, following references, and saying in
 // words what goes wrong. It compiles nothing itself and knows no record.
 //
-// It speaks HTTP itself, because franz-go's client (pkg/sr) falls short of what
-// reading a stream needs: it begins with the first address each time and goes on
-// to the next only when no connection comes about, it reads an answer whole
-// whatever its size, it drops the headers of an answer (Retry-After), its errors
-// repeat the body of an answer, and a registration costs a request for each
-// subject that has the schema.
+// It speaks HTTP itself, because franz-go's client (pkg/sr 1.8) falls short of
+// what reading a stream needs: it begins with the first address each time and
+// goes on to the next only when no connection comes about, it reads an answer
+// whole whatever its size, it drops the headers of an answer (Retry-After), and
+// its errors repeat what the other side sent.
 package registry
 
 import (
@@ -27,7 +26,7 @@ import (
 type Config struct {
 	Cluster string // its name, for messages
 	// URLs are http or https addresses of one registry. Their paths are kept, so
-	// one can end in /contexts/.name: or /apis/ccompat/v7. The first one is asked
+	// one can end in /contexts/:.name: or /apis/ccompat/v7. The first one is asked
 	// until it fails, then the next. User-info in one serves as Username and
 	// Password if there are no others.
 	URLs               []string
@@ -110,6 +109,9 @@ func (c *Client) Requests() int64 { return c.requests.Load() }
 
 // String names the registry, without its credentials.
 func (c *Client) String() string { return c.name }
+
+// GoString is String: no verb of fmt shows the credentials.
+func (c *Client) GoString() string { return c.name }
 
 func registryOf(cluster string) string {
 	if cluster == "" {

@@ -233,3 +233,7 @@ func sent(t *testing.T, r *http.Request) string {
 	}
 	return b.String()
 }
+
+func compiledFrom(text string) codec.Definition {
+	return codec.Definition{Type: codec.Avro, Text: text}
+}
