@@ -133,7 +133,7 @@ func TestUsageErrors(t *testing.T) {
 		{"config show a", "kcm: kcm config show takes no argument such as a\nkcm: hint: kcm config show --help\n"},
 		{"config frob", "kcm: kcm config takes no argument such as frob\nkcm: hint: kcm config --help\n"},
 		{"describe -b h:1 groups", "kcm: describe groups is not in this version\nkcm: hint: kcm describe topic groups shows a topic of that name\n"},
-		{"describe -b h:1 schema", "kcm: describe schema is not in this version\nkcm: hint: kcm describe topic schema shows a topic of that name\n"},
+		{"describe -b h:1 mirrors", "kcm: describe mirrors is not in this version\nkcm: hint: kcm describe topic mirrors shows a topic of that name\n"},
 		{"describe -b h:1 group g", "kcm: describe group is not in this version\n"},
 		{"describe -b h:1 topic /re/", "kcm: describe topic takes a name, not /re/\nkcm: hint: [CLUSTER/]NAME; kcm describe topics lists them\n"},
 		{"consume -b h:1 /orders", "kcm: /orders names no cluster before the /\nkcm: hint: CLUSTER/TOPIC; a pattern is given with -r, without slashes around it\n"},

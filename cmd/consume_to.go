@@ -57,13 +57,7 @@ func (t *toOptions) asStored() bool { return !t.encoded && !t.decodedKey && !t.d
 // setTo interprets --to, and what else changes with it.
 func (o *consumeOptions) setTo(cmd *cobra.Command, f consumeFlags) (err error) {
 	if f.to.to == "" {
-		if f.to.create && given(o.env, cmd, "create") == settings.CommandLine {
-			return fault.New(fault.Usage, "--create makes the topics of --to, which is missing").WithHint("--to CLUSTER[/TOPIC]")
-		}
-		if onCommandLine(cmd, "registry-copy") && f.to.registryCopy {
-			return fault.New(fault.Usage, "--registry-copy is about the schemas of what --to copies, which is missing").WithHint("--to CLUSTER[/TOPIC]")
-		}
-		return nil
+		return o.lacksTo(cmd, f)
 	}
 	if onCommandLine(cmd, "out") {
 		return fault.New(fault.Usage, "--to and -O exclude each other").WithHint("records go to a cluster or into files; two runs do both")
@@ -93,6 +87,17 @@ func (o *consumeOptions) setTo(cmd *cobra.Command, f consumeFlags) (err error) {
 	}
 	o.setEncoding(cmd, f)
 	return o.setRegistryCopy(f.to.registryCopy)
+}
+
+// lacksTo refuses what only --to gives a meaning. In a file it may wait for that.
+func (o *consumeOptions) lacksTo(cmd *cobra.Command, f consumeFlags) error {
+	switch {
+	case f.to.create && given(o.env, cmd, "create") == settings.CommandLine:
+		return fault.New(fault.Usage, "--create makes the topics of --to, which is missing").WithHint("--to CLUSTER[/TOPIC]")
+	case f.to.registryCopy && given(o.env, cmd, "registry-copy") == settings.CommandLine:
+		return fault.New(fault.Usage, "--registry-copy is about the schemas of what --to copies, which is missing").WithHint("--to CLUSTER[/TOPIC]")
+	}
+	return nil
 }
 
 func missingPart(name string) string {

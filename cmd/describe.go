@@ -29,7 +29,7 @@ type document interface {
 }
 
 const describeLong = `describe shows what streams there are and where they live; clusters with their
-brokers; topics with their partitions. Without more it lists the streams, and
+brokers; topics with their partitions; schemas. Without more it lists the streams, and
 with a lone NAME it shows that stream. All clusters are asked at once; one that
 does not answer is shown with its error, and the exit code is 3.
 
@@ -41,12 +41,15 @@ and YAML one document behind ---, each time.`
 func newDescribeCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe [NAME]",
-		Short: "Show streams, clusters and topics",
+		Short: "Show streams, clusters, topics and schemas",
 		Long:  describeLong,
 		Example: `  kcm describe                          the streams
   kcm describe orders                   a stream, partition by partition
   kcm describe cluster east             a cluster and its brokers
   kcm describe topic east/orders -o json
+  kcm describe schema orders-value      the latest version of a subject
+  kcm describe schema east/orders-value@3
+  kcm describe schema east/@7           the schema of an id
   kcm describe streams --offline        without contacting a cluster
   kcm describe orders --watch           again every 2 seconds
   kcm describe orders --watch --interval 10s -o json`,
@@ -93,6 +96,7 @@ func newDescribeCmd(env *Env) *cobra.Command {
 				return describeTopic(ctx, o, view, args[0])
 			}, completeTopics(env)),
 	)
+	cmd.AddCommand(describeSchemaCmds(env)...)
 	return cmd
 }
 

@@ -33,12 +33,16 @@ type ClusterDoc struct {
 	Streams   []string    `json:"streams"`
 	Error     *string     `json:"error"`
 	Declared  *string     `json:"declared_cluster_id"` // what the metadata says
+	Registry  []string    `json:"schema_registry"`     // its addresses
 
 	contacted bool
 }
 
 func newClusterDoc(view *metadata.View, m *metadata.Cluster) ClusterDoc {
 	d := ClusterDoc{Name: m.Name, Bootstrap: m.Bootstrap, Declared: optional(m.ClusterID)}
+	if m.SchemaRegistry != nil {
+		d.Registry = m.SchemaRegistry.URLs
+	}
 	for _, s := range view.Streams {
 		if slices.ContainsFunc(s.Sources, func(src metadata.Source) bool { return src.Cluster == m.Name }) {
 			d.Streams = append(d.Streams, s.Name)
@@ -161,7 +165,7 @@ func describeCluster(ctx context.Context, o *describeOptions, view *metadata.Vie
 func (d *clustersDoc) tables(wide bool) []output.Table {
 	t := output.Table{Columns: []output.Column{{Header: "CLUSTER"}, {Header: "BOOTSTRAP"}}}
 	if wide {
-		t.Columns = append(t.Columns, output.Column{Header: "TLS"}, output.Column{Header: "SASL"}, output.Column{Header: "STREAMS"})
+		t.Columns = append(t.Columns, output.Column{Header: "TLS"}, output.Column{Header: "SASL"}, output.Column{Header: "STREAMS"}, output.Column{Header: "REGISTRY"})
 	}
 	if d.offline && !d.gone() {
 		t.Columns = append(t.Columns, output.Column{Header: "DECLARED ID"})
@@ -171,7 +175,7 @@ func (d *clustersDoc) tables(wide bool) []output.Table {
 	for _, c := range d.Clusters {
 		row := output.Text(c.Name, dash(strings.Join(c.Bootstrap, ",")))
 		if wide {
-			row = append(row, output.Text(yesNo(c.TLS), text(c.SASL), dash(strings.Join(c.Streams, ",")))...)
+			row = append(row, output.Text(yesNo(c.TLS), text(c.SASL), dash(strings.Join(c.Streams, ",")), dash(strings.Join(c.Registry, ",")))...)
 		}
 		if d.offline && !d.gone() {
 			row = append(row, output.Cell{Text: text(c.Declared)})

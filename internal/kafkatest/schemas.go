@@ -28,6 +28,7 @@ type Schemas struct {
 	asked  []string
 	refuse int // how many requests get status
 	status int
+	schemaRules
 }
 
 // Schema is one version of a subject.
@@ -104,10 +105,13 @@ func (s *Schemas) Register(subject, schemaType, text string, refs ...SchemaRef) 
 
 func (s *Schemas) add(n Schema) (id, version int) {
 	version = 1
-	for _, old := range s.stored {
+	for i, old := range s.stored {
 		same := old.Text == n.Text && old.Type == n.Type && slices.Equal(old.References, n.References)
 		if old.Subject == n.Subject {
 			if same && (n.ID == 0 || n.ID == old.ID) {
+				if n.GUID != "" {
+					s.stored[i].GUID = n.GUID
+				}
 				return old.ID, old.Version
 			}
 			version++
@@ -118,6 +122,9 @@ func (s *Schemas) add(n Schema) (id, version int) {
 	}
 	if n.ID == 0 {
 		n.ID = s.next
+	}
+	if s.guids != "" && n.GUID == "" {
+		n.GUID = s.guidOf(n)
 	}
 	s.next = max(s.next, n.ID+1)
 	s.stored = append(s.stored, storedSchema{n, version})
@@ -190,6 +197,10 @@ func (s *Schemas) post(w http.ResponseWriter, r *http.Request, path []string) {
 		n.Type = ""
 	}
 	if len(path) == 3 && path[2] == "versions" {
+		if message := s.refused[n.Subject]; message != "" {
+			answer(w, http.StatusConflict, map[string]any{"error_code": 409, "message": message})
+			return
+		}
 		id, _ := s.add(n)
 		answer(w, http.StatusOK, map[string]int{"id": id})
 		return
@@ -208,7 +219,7 @@ func (s *Schemas) get(w http.ResponseWriter, path []string) {
 	case len(path) >= 3 && path[0] == "schemas" && (path[1] == "ids" || path[1] == "guids"):
 		s.getSchema(w, path)
 	case path[0] == "config":
-		answer(w, http.StatusOK, map[string]string{"compatibilityLevel": "BACKWARD"})
+		s.getLevel(w, path[1:])
 	case len(path) == 1 && path[0] == "subjects":
 		names := []string{}
 		for _, o := range s.stored {
@@ -236,8 +247,12 @@ func (s *Schemas) getSchema(w http.ResponseWriter, path []string) {
 		notFound(w, 40403, fmt.Sprintf("Schema %s not found", path[2]))
 	case len(path) == 4 && path[3] == "versions":
 		answer(w, http.StatusOK, uses)
+	case len(path) == 4 && path[3] == "ids":
+		answer(w, http.StatusOK, []any{map[string]any{"context": ".", "id": uses[0].ID}})
+	case s.lies[uses[0].ID] != "":
+		answer(w, http.StatusOK, map[string]any{"schema": s.lies[uses[0].ID]})
 	default: // what an id gives has neither a subject nor a version
-		answer(w, http.StatusOK, map[string]any{"schema": uses[0].Text, "schemaType": typeOf(uses[0].Type), "references": uses[0].References})
+		answer(w, http.StatusOK, map[string]any{"schema": uses[0].Text, "schemaType": typeOf(uses[0].Type), "references": uses[0].References, "guid": uses[0].GUID})
 	}
 }
 

@@ -128,7 +128,7 @@ func (c *Client) register(ctx context.Context, subject string, s *stored) (id in
 // lookUp finds s among the versions of subject.
 func (c *Client) lookUp(ctx context.Context, subject string, s *stored) (stored, error) {
 	var got stored
-	q := question{method: http.MethodPost, path: subjectPath(subject), body: s, about: "the schema in subject " + subject}
+	q := question{method: http.MethodPost, path: subjectPath(subject), body: s, about: "the schema in subject " + subject, reads: true}
 	if err := c.sentence(c.ask(ctx, q, &got)); err != nil {
 		return stored{}, err
 	}

@@ -71,6 +71,7 @@ type question struct {
 	body   any    // sent as JSON; nil: none
 	about  string // what is asked for, for messages: schema 7
 	once   bool   // asked at each address once, without another try
+	reads  bool   // it changes nothing, although it is no GET
 	// unusual says what a registry lacks that does not know the path: it is not
 	// one that every registry has.
 	unusual string
@@ -80,14 +81,19 @@ type question struct {
 // registry's trouble is a *passing in the error's chain.
 func (c *Client) ask(ctx context.Context, q question, into any) error {
 	wait := c.wait
-	if q.method != http.MethodGet {
+	if q.method != http.MethodGet && !q.reads {
 		wait *= patienceWrite
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	var last error
 	for pause := firstBackoff; ; pause = min(2*pause, longestPause) {
 		err := c.round(ctx, q, into)
 		p, ok := errors.AsType[*passing](err)
+		if ok && last != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return last // it had the time that it needed, and says more
+		}
+		last = err
 		if !ok || q.once || !sleep(ctx, max(p.after, pause/2+rand.N(pause/2))) { //nolint:gosec // spreading, not secrecy
 			return err
 		}
