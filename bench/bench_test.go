@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 
 // TestRows holds the promises to the programs of their rows.
 func TestRows(t *testing.T) {
-	k := &kit{o: options{records: mainRecords, east: "e:1", west: "w:1", jars: "jars"}, kcm: "kcm", loop: "loop"}
+	k := &kit{o: options{records: mainRecords, east: "e:1", west: "w:1", jars: "jars"}, kcm: "kcm", loop: "loop", decoder: "decoder"}
 	names := map[string]bool{}
 	for _, r := range k.rows() {
 		if names[r.name] {

@@ -30,11 +30,12 @@ type contender struct {
 	target string
 }
 
-// The marks in argv: a fresh directory of the run, and a number that no other
-// run has, nor one of an earlier start of bench.
+// The marks in argv: a fresh directory of the run, a number that no other run
+// has, nor one of an earlier start of bench, and the address of the registry.
 const (
-	dirMark = "@DIR@"
-	runMark = "@RUN@"
+	dirMark      = "@DIR@"
+	runMark      = "@RUN@"
+	registryMark = "@REGISTRY@"
 )
 
 // place is where standard output goes.
@@ -52,10 +53,11 @@ const (
 type counting int
 
 const (
-	byLine   counting = iota // lines on stdout
-	byNumber                 // it prints their number
-	byFiles                  // lines of the files in its directory
-	byTarget                 // records in its target topic
+	byLine    counting = iota // lines on stdout
+	byNumber                  // it prints their number
+	byFiles                   // lines of the files in its directory
+	byTarget                  // records in its target topic
+	bySummary                 // kcm says so itself: its output has no lines
 )
 
 func (c contender) needsWest() bool { return c.target != "" || slices.Contains(c.work.Clusters, west) }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,17 @@ func countFiles(dir string) (sum int, err error) {
 		return err
 	})
 	return sum, err
+}
+
+// toldRecords is what kcm consume says at its end.
+var toldRecords = regexp.MustCompile(`(?m)^kcm: ([\d,]+) records? `)
+
+func countTold(stderr string) (int, error) {
+	m := toldRecords.FindStringSubmatch(stderr)
+	if m == nil {
+		return 0, fmt.Errorf("no summary in %q", tail(stderr))
+	}
+	return strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
 }
 
 // stateFile is the beginning of the names of a run's state file and its lock.

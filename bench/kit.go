@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,15 +17,18 @@ const module = "github.com/kcm-cli/kcm"
 
 // kit is what the rows are measured with.
 type kit struct {
-	o      options
-	stderr io.Writer
-	dir    string // the programs built for this run
-	kcm    string
-	loop   string // the bare kgo loop
-	help   string // kcm consume --help: which flags it knows
-	start  time.Time
-	filled map[string]filled // by the name of the work
-	runID  int               // of the last run of a program
+	o       options
+	stderr  io.Writer
+	dir     string // the programs built for this run
+	kcm     string
+	loop    string // the bare kgo loop
+	decoder string // the loop that decodes with libraries
+	schemas string // the address of the registry, once it runs
+	server  *http.Server
+	help    string // kcm consume --help: which flags it knows
+	start   time.Time
+	filled  map[string]filled // by the name of the work
+	runID   int               // of the last run of a program
 }
 
 // newKit builds what has to be built.
@@ -40,9 +44,12 @@ func newKit(ctx context.Context, o options, stderr io.Writer) (*kit, error) {
 		return nil, err
 	}
 	k.loop = filepath.Join(k.dir, "kgoloop")
-	if err := build(ctx, k.loop, module+"/bench/kgoloop"); err != nil {
-		k.close()
-		return nil, err
+	k.decoder = filepath.Join(k.dir, "decodeloop")
+	for program, pkg := range map[string]string{k.loop: "kgoloop", k.decoder: "decodeloop"} {
+		if err := build(ctx, program, module+"/bench/"+pkg); err != nil {
+			k.close()
+			return nil, err
+		}
 	}
 	if k.kcm == "" {
 		k.kcm = filepath.Join(k.dir, "kcm")
@@ -61,6 +68,9 @@ func newKit(ctx context.Context, o options, stderr io.Writer) (*kit, error) {
 }
 
 func (k *kit) close() {
+	if k.server != nil {
+		_ = k.server.Close()
+	}
 	if k.dir != "" {
 		_ = os.RemoveAll(k.dir)
 	}

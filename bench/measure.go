@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +65,8 @@ func (k *kit) onceIn(ctx context.Context, c contender, counted bool) (s sample, 
 		n, err = countFiles(r.dir)
 	case byTarget:
 		n, err = k.countTarget(ctx, r.target)
+	case bySummary:
+		n, err = countTold(r.problems.String())
 	}
 	return s, n, err
 }
@@ -86,9 +89,15 @@ func (k *kit) prepare(ctx context.Context, c contender) (*attempt, error) {
 			return nil, errors.Join(err, os.RemoveAll(dir))
 		}
 	}
+	registry := ""
+	if slices.Contains(c.argv, registryMark) {
+		if registry, err = k.registry(); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+	}
 	argv := make([]string, len(c.argv))
 	for i, a := range c.argv {
-		argv[i] = strings.NewReplacer(dirMark, dir, runMark, id).Replace(a)
+		argv[i] = strings.NewReplacer(dirMark, dir, runMark, id, registryMark, registry).Replace(a)
 	}
 	r.cmd = exec.CommandContext(ctx, argv[0], argv[1:]...)
 	r.cmd.Stderr = r.problems

@@ -13,6 +13,7 @@ func (k *kit) rows() []row {
 		k.jsonRow(small, toNull), k.jsonRow(some, toPipe), k.jsonRow(zstd, toNull),
 		k.jsonRow(big, toNull), k.jsonRow(big, toPipe), k.jsonRow(bigZstd, toNull),
 		k.smallBatchesRow(),
+		k.avroRow(), k.protobufRow(),
 		k.grepRow(), k.whereRow(), k.jqRow(),
 		k.filesRow(), k.packedFilesRow(),
 		k.copyRow(), k.changedCopyRow(),

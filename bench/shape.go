@@ -12,6 +12,14 @@ type shape struct {
 	size  string // for people
 	least int    // bytes that a record has at least, with its key
 	maker func() func(i int, at time.Time) (key, value []byte)
+	coded string // what the values are in; JSON if empty
+}
+
+func (s shape) encoding() string {
+	if s.coded == "" {
+		return "JSON"
+	}
+	return s.coded
 }
 
 // needle is in one record of needleEvery: what -G looks for.
@@ -21,26 +29,28 @@ const (
 )
 
 var shapes = map[string]shape{
-	"order": {"140 bytes", 130, func() func(int, time.Time) (key, value []byte) {
+	"order": {size: "140 bytes", least: 130, maker: func() func(int, time.Time) (key, value []byte) {
 		rng := newRNG()
 		return func(i int, at time.Time) (key, value []byte) {
 			return keyOf(rng), append(order(rng, i, at), '}')
 		}
 	}},
-	"page": {"1 KB", 700, func() func(int, time.Time) (key, value []byte) {
+	"page": {size: "1 KB", least: 700, maker: func() func(int, time.Time) (key, value []byte) {
 		rng := newRNG()
 		return func(i int, at time.Time) (key, value []byte) {
 			return keyOf(rng), page(rng, i, at)
 		}
 	}},
 	// To about a quarter lz4 compresses these.
-	"wide": {"260 bytes", 240, func() func(int, time.Time) (key, value []byte) {
+	"wide": {size: "260 bytes", least: 240, maker: func() func(int, time.Time) (key, value []byte) {
 		rng := newRNG()
 		return func(i int, at time.Time) (key, value []byte) {
 			return keyOf(rng), append(order(rng, i, at),
 				`,"shop":{"name":"The corner shop","street":"Long Street 17","town":"Old Town","country":"DE","open":true},"v":3}`...)
 		}
 	}},
+	"avro":     {size: "200 bytes, 12 fields", least: 120, maker: framed(avroID, "", appendAvro), coded: "Avro"},
+	"protobuf": {size: "200 bytes, 12 fields", least: 120, maker: framed(protobufID, "\x00", appendProtobuf), coded: "Protobuf"},
 }
 
 func newRNG() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }

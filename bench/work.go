@@ -46,6 +46,8 @@ var works = map[string]work{
 	"some":       {Records: 600_000, Shape: "order", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east}},
 	"java":       {Records: 600_000, Shape: "order", Codec: "lz4", BatchBytes: 16 << 10, Clusters: []string{east}},
 	"half":       {Records: mainRecords / 2, Shape: "order", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east, west}},
+	"avro":       {Records: 2_000_000, Shape: "avro", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east}},
+	"protobuf":   {Records: 2_000_000, Shape: "protobuf", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east}},
 	"wide":       {Records: 1_200_000, Shape: "wide", Codec: "lz4", BatchBytes: 4 << 20, Clusters: []string{east}},
 }
 
@@ -110,7 +112,7 @@ func (k *kit) describe(w work) string {
 	if len(w.Clusters) > 1 {
 		on = fmt.Sprintf(" on each of %d clusters", len(w.Clusters))
 	}
-	text := fmt.Sprintf("%s: %d JSON records of about %s%s, %s, %d partitions", w.Name, w.Records, shapes[w.Shape].size, on, w.Codec, partitions)
+	text := fmt.Sprintf("%s: %d %s records of about %s%s, %s, %d partitions", w.Name, w.Records, shapes[w.Shape].encoding(), shapes[w.Shape].size, on, w.Codec, partitions)
 	f := k.filled[w.Name]
 	if f.Batches == 0 {
 		return text + ", batches as they were found"

@@ -1,8 +1,10 @@
 package testscripts
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,8 +27,9 @@ type registry interface {
 //	schema VAR REGISTRY SUBJECT FILE [NAME=SUBJECT@VERSION…]
 //	                                register a schema with its references and set VAR to its id; the
 //	                                suffix tells the type: .avsc, .proto, .json. Subjects get the prefix
+//	unbase64 FILE TO                write the bytes that a file has as text
 //
-// and, for one inside the test:
+// and, for a registry inside the test:
 //
 //	stop-registry VAR, start-registry VAR
 //	                                have nobody listen there, and somebody again
@@ -52,6 +55,11 @@ func addSchemas(add func(name string, atLeast, atMost int, run func(*testscript.
 		n := schemaIn(ts, s, args[2], args[3], args[4:])
 		id, _ := s.registry(ts, args[1]).Register(n.Subject, n.Type, n.Text, n.References...)
 		s.set(ts, args[0], strconv.Itoa(id))
+	})
+	add("unbase64", 2, 2, func(ts *testscript.TestScript, _ *script, args []string) {
+		b, err := base64.StdEncoding.DecodeString(ts.ReadFile(args[0]))
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o600))
 	})
 	add("guid", 4, 4, func(ts *testscript.TestScript, s *script, args []string) {
 		n := schemaIn(ts, s, args[1], args[2], nil)

@@ -118,7 +118,7 @@ func TestATopicMadeAgain(t *testing.T) {
 				fresh = some("new", 150)
 			}
 			put(c, topic, 0, fresh...)
-			k.heard(30*time.Second, gone, "east/"+topic)
+			k.heard(30*time.Second, gone, "east/"+topic, "made again")
 			want := append(expect(place{"east", topic}, 0, 0, some("old", 100)...), expect(place{"east", topic}, 0, 0, fresh...)...)
 			if tc.read {
 				k.gets(30*time.Second, before+110+len(fresh))

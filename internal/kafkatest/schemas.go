@@ -105,10 +105,13 @@ func (s *Schemas) Register(subject, schemaType, text string, refs ...SchemaRef) 
 
 func (s *Schemas) add(n Schema) (id, version int) {
 	version = 1
-	for _, old := range s.stored {
+	for i, old := range s.stored {
 		same := old.Text == n.Text && old.Type == n.Type && slices.Equal(old.References, n.References)
 		if old.Subject == n.Subject {
 			if same && (n.ID == 0 || n.ID == old.ID) {
+				if n.GUID != "" {
+					s.stored[i].GUID = n.GUID
+				}
 				return old.ID, old.Version
 			}
 			version++

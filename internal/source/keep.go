@@ -30,8 +30,8 @@ type Keeper interface {
 	Find(p Place) (m Mark, known bool, err error)
 	// Keep stores the marks that have changed since the last call. The writer calls
 	// it, never during a call of the Sink: every second or 64 MiB if there is
-	// something new, and once when the run ends, however it ends. An error ends the
-	// run.
+	// something new, less often if it takes longer than that, and once when the run
+	// ends, however it ends. An error ends the run.
 	Keep(marks []Mark) error
 }
 
@@ -60,15 +60,16 @@ type keeping struct {
 	sync   func() error
 	keep   func([]Mark) error
 	asked  chan chan error // for positions to be kept at once
-	last   time.Time
-	bytes  int64 // written since
+	last   time.Time       // when they were kept
+	pause  time.Duration   // until the next time
+	bytes  int64           // written since
 }
 
 func newKeeping(o Options) keeping {
 	if o.Keeper == nil {
 		return keeping{}
 	}
-	k := keeping{ledger: newLedger(), sync: func() error { return nil }, keep: o.Keeper.Keep, asked: make(chan chan error), last: time.Now()}
+	k := keeping{ledger: newLedger(), sync: func() error { return nil }, keep: o.Keeper.Keep, asked: make(chan chan error), last: time.Now(), pause: keepEvery}
 	if s, ok := o.Sink.(Syncer); ok {
 		k.sync = s.Sync
 	}
@@ -83,7 +84,7 @@ func (k *keeping) due() <-chan time.Time {
 	if k.ledger == nil || !k.ledger.news() {
 		return nil
 	}
-	return time.After(time.Until(k.last.Add(keepEvery)))
+	return time.After(time.Until(k.last.Add(k.pause)))
 }
 
 // wrote keeps positions if enough has been written since the last time.
@@ -91,15 +92,21 @@ func (k *keeping) wrote(bytes int) error {
 	if k.ledger == nil {
 		return nil
 	}
-	if k.bytes += int64(bytes); k.bytes < keepBytes && time.Since(k.last) < keepEvery {
+	if k.bytes += int64(bytes); k.bytes < keepBytes && time.Since(k.last) < k.pause {
 		return nil
 	}
 	return k.now()
 }
 
-// now keeps the positions of all that has been taken.
+// now keeps the positions of all that has been taken. Where that takes its time,
+// because there are thousands of files, the next time is put off: a run that did
+// nothing else would not get on.
 func (k *keeping) now() error {
-	k.last, k.bytes = time.Now(), 0
+	began := time.Now()
+	defer func() {
+		k.last, k.bytes = time.Now(), 0
+		k.pause = max(keepEvery, k.last.Sub(began))
+	}()
 	if !k.ledger.news() {
 		return nil
 	}

@@ -31,6 +31,7 @@ type folder struct {
 	Dir                       string
 	Imports                   []string
 	TestImports, XTestImports []string
+	GoFiles                   []string
 	TestGoFiles, XTestGoFiles []string
 	tagged                    []string // test files that only -tags kafka builds
 }
@@ -62,7 +63,7 @@ func (g goTool) list(ctx context.Context, patterns []string) ([]folder, error) {
 }
 
 func (g goTool) listWith(ctx context.Context, args []string) ([]folder, error) {
-	args = append([]string{"list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles"}, args...)
+	args = append([]string{"list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,GoFiles,TestGoFiles,XTestGoFiles"}, args...)
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the caller's own patterns
 	cmd.Dir, cmd.Stderr = g.dir, g.stderr
 	out, err := cmd.Output()
@@ -97,11 +98,37 @@ type choice struct {
 	both bool
 }
 
+// makers are the functions of kafkatest that make something real: those that come
+// to Wanted, which says whether that is allowed.
+func (g goTool) makers(ctx context.Context) (map[string]bool, error) {
+	packages, err := g.listWith(ctx, []string{rigs})
+	if err != nil {
+		return nil, err
+	}
+	q, makers := graph{}, map[string]bool{}
+	for _, p := range packages {
+		for _, f := range p.GoFiles {
+			if err := q.read(p, filepath.Join(p.Dir, f), nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for name := range q {
+		if token.IsExported(name) && name != "Wanted" && q.reached(name)["Wanted"] {
+			makers[name] = true
+		}
+	}
+	if !makers["Each"] || !makers["Real"] {
+		return nil, fmt.Errorf("what makes rigs is not found: %v", slices.Sorted(maps.Keys(makers)))
+	}
+	return makers, nil
+}
+
 // choose finds the tests of all packages that reach Apache Kafka: every test of
 // a file behind the tag, and every other that can come to a rig which may be
 // real. What makes such a rig and is come to by no test is an error: nobody
 // would run it.
-func choose(packages []folder) ([]choice, error) {
+func choose(packages []folder, makers map[string]bool) ([]choice, error) {
 	var all []choice
 	var errs []error
 	for _, p := range packages {
@@ -112,7 +139,7 @@ func choose(packages []folder) ([]choice, error) {
 		if !uses && len(p.tagged) == 0 {
 			continue
 		}
-		g, err := readTests(p)
+		g, err := readTests(p, makers)
 		if err != nil {
 			return nil, err
 		}
@@ -140,34 +167,40 @@ type piece struct {
 // graph holds pieces by name; that of a method begins with a dot.
 type graph map[string]*piece
 
-func readTests(p folder) (graph, error) {
+func readTests(p folder, makers map[string]bool) (graph, error) {
 	g := graph{}
-	files := token.NewFileSet()
 	for _, name := range p.tests() {
-		f, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
-		if err != nil {
+		if err := g.read(p, name, makers); err != nil {
 			return nil, err
-		}
-		for _, i := range f.Imports {
-			if i.Path.Value == strconv.Quote(rigs) && i.Name != nil {
-				return nil, fmt.Errorf("%s imports kafkatest by another name, which is not looked for", name)
-			}
-		}
-		for _, d := range f.Decls {
-			for _, id := range declared(d) {
-				q := g[id]
-				if q == nil {
-					q = &piece{mentions: map[string]bool{}}
-					g[id] = q
-				}
-				pos := files.Position(d.Pos())
-				q.places = append(q.places, fmt.Sprintf("%s/%s:%d", p.ImportPath, filepath.Base(pos.Filename), pos.Line))
-				q.tagged = q.tagged || slices.Contains(p.tagged, name)
-				q.look(d)
-			}
 		}
 	}
 	return g, nil
+}
+
+func (g graph) read(p folder, name string, makers map[string]bool) error {
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, i := range f.Imports {
+		if i.Path.Value == strconv.Quote(rigs) && i.Name != nil {
+			return fmt.Errorf("%s imports kafkatest by another name, which is not looked for", name)
+		}
+	}
+	for _, d := range f.Decls {
+		for _, id := range declared(d) {
+			q := g[id]
+			if q == nil {
+				q = &piece{mentions: map[string]bool{}}
+				g[id] = q
+			}
+			q.places = append(q.places, fmt.Sprintf("%s/%s:%d", p.ImportPath, filepath.Base(name), files.Position(d.Pos()).Line))
+			q.tagged = q.tagged || slices.Contains(p.tagged, name)
+			q.look(d, makers)
+		}
+	}
+	return nil
 }
 
 // declared are the names of the pieces in a declaration.
@@ -193,13 +226,13 @@ func declared(d ast.Decl) []string {
 }
 
 // look collects what a declaration mentions.
-func (q *piece) look(d ast.Decl) {
+func (q *piece) look(d ast.Decl, makers map[string]bool) {
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && x.Name == "kafkatest" {
-				q.real = q.real || slices.Contains([]string{"Each", "EachWith", "Real"}, n.Sel.Name)
+				q.real = q.real || makers[n.Sel.Name]
 				return false
 			}
 			q.mentions["."+n.Sel.Name] = true

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,7 +31,7 @@ func TestChoose(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			chosen, err := choose([]folder{p})
+			chosen, err := choose([]folder{p}, map[string]bool{"Each": true, "EachWith": true, "Real": true})
 			var got []string
 			for _, c := range chosen {
 				n := c.name
@@ -43,7 +45,7 @@ func TestChoose(t *testing.T) {
 			}
 		})
 	}
-	if _, err := choose([]folder{{ImportPath: "p", Imports: []string{rigs}}}); err == nil || !strings.HasPrefix(err.Error(), "p hands on rigs") {
+	if _, err := choose([]folder{{ImportPath: "p", Imports: []string{rigs}}}, nil); err == nil || !strings.HasPrefix(err.Error(), "p hands on rigs") {
 		t.Errorf("a package that hands on rigs: %v", err)
 	}
 }
@@ -63,5 +65,35 @@ func TestEveryChosenTestHasToRun(t *testing.T) {
 	}
 	if e := expression(append(chosen, choice{test{"q", "TestA"}, true})); e != "^(TestA|TestB|TestC|TestD)$" {
 		t.Errorf("expression: %s", e)
+	}
+}
+
+// TestNothingOfThisModuleIsForgotten finds out here, and not only on Apache
+// Kafka, that a helper makes rigs for no test.
+func TestNothingOfThisModuleIsForgotten(t *testing.T) {
+	const module = "github.com/kcm-cli/kcm/"
+	tool := goTool{stderr: os.Stderr}
+	makers, err := tool.makers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(slices.Sorted(maps.Keys(makers)), " "); got != "Each EachWith Real Registry StartRegistry" {
+		t.Errorf("what makes rigs: %s", got)
+	}
+	packages, err := tool.list(t.Context(), []string{module + "..."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := choose(packages, makers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, c := range chosen {
+		n[strings.TrimPrefix(c.pkg, module)]++
+	}
+	t.Logf("%d tests reach Apache Kafka: %v", len(chosen), n)
+	if len(chosen) < 170 || n["testscripts"] != 1 {
+		t.Errorf("%d tests, of %v: some are not found", len(chosen), n)
 	}
 }

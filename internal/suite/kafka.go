@@ -15,7 +15,11 @@ func (s *suite) onKafka(ctx context.Context, least int) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(packages)
+	makers, err := s.tool.makers(ctx)
+	if err != nil {
+		return err
+	}
+	chosen, err := choose(packages, makers)
 	if err != nil {
 		return err
 	}

@@ -65,11 +65,12 @@ func (g goTool) test(ctx context.Context, t *tally, show func(string), args ...s
 func (s *suite) test(ctx context.Context, more []string) error {
 	s.first = newTally()
 	args := slices.Concat(s.flags, more, s.packages)
-	if err := s.tool.test(ctx, s.first, s.show, args...); err != nil {
-		return err
+	err := s.tool.test(ctx, s.first, s.show, args...)
+	for _, id := range s.first.leaves() {
+		s.reports = append(s.reports, s.account(s.first, id, ""))
 	}
-	if !s.first.failing {
-		return nil
+	if err != nil || !s.first.failing {
+		return err
 	}
 	return s.retry(ctx)
 }
@@ -89,9 +90,6 @@ func (s *suite) tellsPassed() bool { return slices.Contains(s.flags, "-v") }
 func (s *suite) retry(ctx context.Context) error {
 	t := s.first
 	leaves := t.leaves()
-	for _, id := range leaves {
-		s.reports = append(s.reports, s.account(t, id, ""))
-	}
 	switch {
 	case len(t.grave) > 0:
 		return errors.New(strings.Join(t.grave, "; "))
@@ -99,11 +97,11 @@ func (s *suite) retry(ctx context.Context) error {
 		return fmt.Errorf("%d tests failed", len(leaves))
 	}
 	for i, id := range leaves {
-		_, _ = fmt.Fprintf(s.out, "\n%s failed: once more, alone, %d times\n%s\n", id, again, t.said(id))
+		_, _ = fmt.Fprintf(s.out, "\n%s failed: once more, alone, %d times\n", id, again)
 		second := newTally()
 		// The later of two flags counts.
 		args := append(slices.Clone(s.flags), fmt.Sprintf("-count=%d", again), "-p=1", "-run="+pattern(id.name), id.pkg)
-		if err := s.tool.test(ctx, second, s.show, args...); err != nil {
+		if err := s.tool.test(ctx, second, func(string) {}, args...); err != nil {
 			return err
 		}
 		if n := second.passed[id]; n != again || second.failing {

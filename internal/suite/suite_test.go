@@ -66,6 +66,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, out)
 		}
 	}
+	if n := strings.Count("\n"+out.String(), "\nok"); n != 1 { // which .ci/run counts
+		t.Errorf("it says %d times that the package is good:\n%s", n, out)
+	}
 	if s.first.passed[test{"scratch", "TestTable"}] == 0 {
 		t.Error("the test does not count as passed")
 	}

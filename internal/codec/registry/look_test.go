@@ -246,6 +246,35 @@ func TestTroubleWithOneID(t *testing.T) {
 	})
 }
 
+// While one id's callers wait in vain, others get answers: the registry is not down.
+func TestTroubleWithOneIDAmongOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s stub
+		s.set("/schemas/ids/9", reply{status: http.StatusInternalServerError})
+		s.schema(10, "ten")
+		s.schema(11, "eleven")
+		c := inBubble(t, &s)
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, err := c.Schema(number(9))
+			wantError(t, err, eastDown+"500 Internal Server Error")
+		})
+		time.Sleep(time.Second)
+		textOf(t, c, number(10))
+		all.Wait()
+		took := within(func() {
+			if got := textOf(t, c, number(11)); got != "eleven" {
+				t.Errorf("schema 11 is %s", got)
+			}
+			_, err := c.Schema(number(9))
+			wantError(t, err, eastDown+"500 Internal Server Error")
+		})
+		if took != 0 {
+			t.Errorf("waited %s", took)
+		}
+	})
+}
+
 // A schema with many references on a slow registry: its callers wait no longer
 // than usual, and what was fetched counts for the next attempt.
 func TestSlowRegistry(t *testing.T) {

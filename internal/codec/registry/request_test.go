@@ -125,26 +125,27 @@ func TestAnswersThatAreNotARegistrys(t *testing.T) {
 	const path = "; does its address lack a path, such as /apis/ccompat/v7?"
 	for _, tt := range []struct {
 		name, want string
+		again      bool // it is asked again while a caller waits
 		answer     http.HandlerFunc
 	}{
-		{"a web page", "the answer is a web page" + path, func(w http.ResponseWriter, _ *http.Request) {
+		{"a web page", "the answer is a web page" + path, false, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "\n<html><body>S3cr3t</body></html>")
 		}},
-		{"404 with a web page", "the answer is a web page" + path, func(w http.ResponseWriter, _ *http.Request) {
+		{"404 with a web page", "the answer is a web page" + path, false, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = io.WriteString(w, "<html>")
 		}},
-		{"404 of the path", "the answer is not a schema registry's" + path, func(w http.ResponseWriter, _ *http.Request) {
+		{"404 of the path", "the answer is not a schema registry's" + path, false, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = io.WriteString(w, `{"error_code":404,"message":"HTTP 404 Not Found"}`)
 		}},
-		{"404 with nothing", "the answer is empty" + path, func(w http.ResponseWriter, _ *http.Request) {
+		{"404 with nothing", "the answer is empty" + path, false, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNotFound)
 		}},
-		{"text", "the answer is not JSON" + path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }},
-		{"another JSON", "the answer is not a schema registry's" + path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `["orders"]`) }},
-		{"204", "204 No Content", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }},
-		{"too large", "the answer is larger than 16 MiB", func(w http.ResponseWriter, _ *http.Request) {
+		{"text", "the answer is not JSON" + path, false, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }},
+		{"another JSON", "the answer is not a schema registry's" + path, false, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `["orders"]`) }},
+		{"204", "204 No Content", false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }},
+		{"too large", "the answer is larger than 16 MiB", false, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"schema":"`)
 			for range 17 {
 				if _, err := w.Write(bytes.Repeat([]byte("x"), 1<<20)); err != nil {
@@ -152,17 +153,25 @@ func TestAnswersThatAreNotARegistrys(t *testing.T) {
 				}
 			}
 		}},
-		{"cut", "the answer breaks off", func(w http.ResponseWriter, _ *http.Request) {
+		{"cut", "the answer breaks off", true, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"schema":`)
 		}},
-		{"closed", "the connection was closed without an answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		{"closed", "the connection was closed without an answer", true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			srv := serve(t, tt.answer)
-			c := of(t, srv.URL+"/x?key=S3cr3t", func(cfg *Config) { cfg.Wait = 300 * time.Millisecond })
+			c := of(t, srv.URL+"/x?key=S3cr3t", func(cfg *Config) {
+				cfg.Wait = 30 * time.Second
+				if tt.again {
+					cfg.Wait = 300 * time.Millisecond
+				}
+			})
 			_, err := c.Schema(number(7))
 			wantError(t, err, "the registry of east does not answer: "+srv.URL+"/x: "+tt.want)
+			if n := c.Requests(); n > 1 != tt.again {
+				t.Errorf("%d requests", n)
+			}
 		})
 	}
 }
