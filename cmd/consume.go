@@ -232,7 +232,6 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { return o.setTo(cmd, f) },
 		func() error { return o.setSchemas(f.schemas) },
 		func() error { return o.setOrder(cmd, f) },
-		o.checkStdout,
 		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
 	} {

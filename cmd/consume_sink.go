@@ -47,6 +47,9 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
 		schemas: o.schemas, decode: o.decode, onDecode: o.onDecode, limit: -1, filter: o.filter,
 	}
+	if !o.stores() { // positions are kept of what readers have taken: little is to be on its way
+		s.out.Widen()
+	}
 	if !o.promised {
 		s.tellFailure = func(failure string) {
 			o.env.run.notices.Warnf("--where failed at %s; such records are left out", failure)
@@ -70,9 +73,6 @@ func (s *consumeSink) setStreams(wants []source.Want) error {
 	choices := map[string]codec.Choice{}
 	for _, w := range wants {
 		choice := s.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value})
-		if s.needs.StoredBytes {
-			choice = s.decode.Or(codec.Choice{Key: "raw", Value: "raw"})
-		}
 		if _, err := s.decoders(choice, s.schemas.of(clusterIn(w))); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (s *consumeSink) setStreams(wants []source.Want) error {
 
 // decoders makes what chosen, the decoders of one stream, is in one topic.
 func (s *consumeSink) decoders(chosen codec.Choice, e codec.Env) (d streamDecoders, err error) {
-	d.choice = s.choose(chosen.In(e))
+	d.choice = s.choose(chosen, e)
 	if d.shown, err = d.choice.shown.Pair(e); err != nil {
 		return d, err
 	}
@@ -105,9 +105,14 @@ func (s *consumeSink) decoders(chosen codec.Choice, e codec.Env) (d streamDecode
 	return d, err
 }
 
-// choose says for what chosen is needed.
-func (s *consumeSink) choose(chosen codec.Choice) streamChoice {
+// choose says for what chosen is needed. A format of stored bytes decodes only what
+// the command line says; filters see records as the format json has them.
+func (s *consumeSink) choose(chosen codec.Choice, e codec.Env) streamChoice {
+	chosen = chosen.In(e)
 	c := streamChoice{shown: chosen, judged: chosen}
+	if s.needs.StoredBytes {
+		c.shown = s.decode.Or(codec.Choice{Key: "raw", Value: "raw"}).In(e)
+	}
 	var key, value bool
 	if s.filter != nil {
 		key, value = s.filter.Uses(chosen)

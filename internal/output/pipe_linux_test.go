@@ -13,6 +13,7 @@ func TestPipeIsWidened(t *testing.T) {
 	}
 	defer func() { _ = r.Close(); _ = w.Close() }()
 	out := NewStdout(w)
+	out.Widen()
 	if n, err := out.Write(make([]byte, 512<<10)); n != 512<<10 || err != nil {
 		t.Fatal(n, err)
 	}

@@ -38,10 +38,17 @@ func NewStdout(w io.Writer) *Stdout {
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 			s.pipe = f
-			widen(f)
 		}
 	}
 	return s
+}
+
+// Widen makes room in a pipe, so that a writer and a reader of much do not wait for
+// each other at every turn. More is then on its way that no reader has taken.
+func (s *Stdout) Widen() {
+	if s.pipe != nil {
+		widen(s.pipe)
+	}
 }
 
 // Taken returns how many of the bytes written the reader of a pipe has taken; all
