@@ -67,7 +67,7 @@ func (s *Schemas) Start() {
 	if s.srv != nil {
 		return
 	}
-	l, err := net.Listen("tcp", s.addr) //nolint:noctx // of a test, at once
+	l, err := net.Listen("tcp", s.addr)
 	if err != nil {
 		s.t.Fatal(err)
 	}
