@@ -162,6 +162,32 @@ func (checked) AppendJSON(dst, payload []byte) ([]byte, error) {
 	return append(dst, payload...), flaw{}
 }
 
+// TestBytesThatOnlyLookFramed: numbers whose first byte is 0 do not become a
+// request each; where one schema is found the others are looked up.
+func TestBytesThatOnlyLookFramed(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		r := newRegistry()
+		pair, err := Choice{}.Pair(Env{Registry: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v record.Value
+		if known {
+			pair.Value.Decode(&v, nil, []byte("\x00\x00\x00\x00\x07a"), nil)
+		}
+		for i := range 5000 {
+			raw := binary.BigEndian.AppendUint32([]byte{0}, uint32(1000+i))
+			pair.Value.Decode(&v, nil, append(raw, "abc"...), nil)
+			if v.Err == nil || v.SchemaID != strconv.Itoa(1000+i) {
+				t.Fatalf("%d: %+v", i, v)
+			}
+		}
+		if n := len(r.asked); (n > 110) == !known || known && n != 5001 {
+			t.Errorf("a schema is known: %v, and %d were asked for", known, n)
+		}
+	}
+}
+
 func TestFromFile(t *testing.T) {
 	for _, c := range []struct{ name, raw, shown, err string }{
 		{"as it is", "abc", `"abc"`, ""},

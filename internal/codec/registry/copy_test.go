@@ -145,7 +145,8 @@ func TestARegistryThatIsDownIsWaitedForOnce(t *testing.T) {
 		t.Errorf("a hundred took %v", d)
 	}
 	west.Start()
-	p.downUntil = time.Time{} // as after a while
+	p.from.wait, p.to.wait = time.Minute, time.Minute // a slow machine answers late
+	p.downUntil = time.Time{}                         // as after a while
 	if m, err := p.Move(t.Context(), codec.ID{Number: 1}, at); err != nil || m.ID != 100 {
 		t.Errorf("%+v, %v", m, err)
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -91,6 +92,30 @@ func TestReferencesAreAskedForOnceAtOnce(t *testing.T) {
 		if n := len(s.asked()); n != 22 {
 			t.Errorf("%d requests", n)
 		}
+	})
+}
+
+// Who waits for another's request for a reference sends its own when that one
+// was cut short.
+func TestReferenceOfAQuestionThatWasCutShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s stub
+		s.schema(1, "one", ref("shared", 1))
+		s.schema(2, "two", ref("shared", 1))
+		s.set("/subjects/shared/versions/1?deleted=true", reply{hang: true}, reply{body: `{"schema":"shared text"}`})
+		c := inBubble(t, &s)
+		var all sync.WaitGroup
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := c.Definition(ctx, number(1))
+			wantError(t, err, eastDown+"no answer in time")
+		})
+		time.Sleep(time.Millisecond)
+		if got := definition(t, c, number(2)).References; len(got) != 1 || got[0].Text != "shared text" {
+			t.Errorf("references: %+v", got)
+		}
+		all.Wait()
 	})
 }
 

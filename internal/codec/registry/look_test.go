@@ -187,7 +187,11 @@ func TestDownAndBack(t *testing.T) {
 					t.Errorf("%d requests in a minute of being down", n)
 				}
 				s.all(nil)
+				before = len(s.asked())
 				time.Sleep(9 * time.Second) // an attempt that hangs ends, and the next one comes
+				if n := len(s.asked()) - before; n < 2 || n > 30 {
+					t.Errorf("%d requests when it is back, for 2 ids and those of the attempts", n)
+				}
 				took = within(func() {
 					for id, want := range map[int64]string{2: "two", 3: "three"} {
 						if got := textOf(t, c, number(id)); got != want {
