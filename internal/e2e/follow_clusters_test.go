@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
@@ -306,6 +308,17 @@ func TestAPasswordThatChanges(t *testing.T) {
 		done, err := c.Admin().AlterUserSCRAMs(ctx, nil, []kadm.UpsertSCRAM{{User: user, Mechanism: kadm.ScramSha256, Iterations: 4096, Password: word}})
 		if err := errors.Join(err, done[user].Err); err != nil {
 			t.Fatal(err)
+		}
+		cl, err := kgo.NewClient(kgo.SeedBrokers(c.BootstrapFor(kafkatest.SASL)), kgo.SASL(scram.Auth{User: user, Pass: word}.AsSha256Mechanism()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cl.Close()
+		for err = cl.Ping(ctx); err != nil; err = cl.Ping(ctx) { // the broker hears of it a little later
+			if ctx.Err() != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond)
 		}
 	}
 	password("before-1")

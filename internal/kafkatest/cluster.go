@@ -181,6 +181,16 @@ func (c *Cluster) CreateACLs(b *kadm.ACLBuilder) {
 	for _, r := range resps {
 		c.check(r.Err)
 	}
+	if c.rig.real {
+		c.until(ctx, "the ACLs", func() bool { // of which the broker hears a little later
+			found, err := c.Admin().DescribeACLs(ctx, b.AllowHosts().DenyHosts())
+			n := 0
+			for _, f := range found {
+				n += len(f.Described)
+			}
+			return err == nil && n >= len(resps)
+		})
+	}
 	c.t.Cleanup(func() {
 		ctx, cancel := c.context()
 		defer cancel()
