@@ -230,7 +230,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		func() error { o.setIsolation(f); return nil },
 		func() error { return o.setFormat(cmd, f) },
 		func() error { return o.setTo(cmd, f) },
-		func() error { return o.setSchemas(f.schemas) },
+		func() error { return o.setSchemas(cmd, f.schemas) },
 		func() error { return o.setOrder(cmd, f) },
 		func() (err error) { o.filter, err = f.filter.compile(o.env, cmd); return err },
 		func() (err error) { o.maxBatch, err = parseSize("--max-batch", f.maxBatch); return err },
@@ -374,10 +374,7 @@ func whileRead(ctx context.Context, stdout io.Writer) (watched context.Context, 
 // ending turns the way a run ended into its error and last words.
 func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err error) error {
 	if stats.Undone > 0 && o.onDecode != "fail" { // with fail the error itself tells
-		o.env.run.notices.Warnf("%s could not be decoded", count(stats.Undone, "record"))
-	}
-	if stats.Dropped > 0 {
-		o.env.run.notices.Warnf("%s left out", count(stats.Dropped, "record"))
+		o.env.run.notices.Warnf("%s", o.undone(stats))
 	}
 	o.tellOrder(stats)
 	if stats.Failed > 0 {
@@ -394,6 +391,18 @@ func (o *consumeOptions) ending(ctx context.Context, stats source.Stats, err err
 		o.tellEmpty(stats)
 	}
 	return o.enough(stats, err)
+}
+
+// undone sums up the records that could not be decoded.
+func (o *consumeOptions) undone(stats source.Stats) string {
+	text := count(stats.Undone, "record") + " could not be decoded"
+	if o.schemas.flags.validate {
+		text += " or " + map[bool]string{true: "is", false: "are"}[stats.Undone == 1] + " not valid by the schema"
+	}
+	if stats.Dropped > 0 {
+		text += ", " + grouped(stats.Dropped) + " left out"
+	}
+	return text
 }
 
 func count(n int64, what string) string {

@@ -193,11 +193,11 @@ func (o *consumeOptions) tellEmpty(stats source.Stats) {
 	n := o.env.run.notices
 	switch {
 	case since && until:
-		n.Notef("no record has a time from %s up to %s", momentOf(r.Start), momentOf(r.Stop))
+		n.Notef("the window from %s up to %s holds no record; times out of order need --late", momentOf(r.Start), momentOf(r.Stop))
 	case since:
 		n.Notef("no record has a time of %s or later", momentOf(r.Start))
 	default:
-		n.Notef("no record has a time before %s", momentOf(r.Stop))
+		n.Notef("the window before %s holds no record; times out of order need --late", momentOf(r.Stop))
 	}
 }
 

@@ -142,8 +142,8 @@ func TestWordsAboutWindows(t *testing.T) {
 		{spec.Range{Start: day(1)}, true, source.Stats{Records: 1}, ""},
 		{spec.Range{Start: day(1)}, true, source.Stats{Dropped: 1}, ""},
 		{spec.Range{Start: day(1)}, true, source.Stats{}, "kcm: no record has a time of 2026-03-01T00:00:00Z or later\n"},
-		{spec.Range{Stop: day(1)}, true, source.Stats{}, "kcm: no record has a time before 2026-03-01T00:00:00Z\n"},
-		{spec.Range{Start: day(1), Stop: day(2)}, true, source.Stats{}, "kcm: no record has a time from 2026-03-01T00:00:00Z up to 2026-03-02T00:00:00Z\n"},
+		{spec.Range{Stop: day(1)}, true, source.Stats{}, "kcm: the window before 2026-03-01T00:00:00Z holds no record; times out of order need --late\n"},
+		{spec.Range{Start: day(1), Stop: day(2)}, true, source.Stats{}, "kcm: the window from 2026-03-01T00:00:00Z up to 2026-03-02T00:00:00Z holds no record; times out of order need --late\n"},
 		{spec.Range{Start: day(9)}, false, source.Stats{Records: 1}, "kcm: 2026-03-09T00:00:00Z lies ahead: records of an earlier time are left out\n"},
 		{spec.Range{Start: day(1), Stop: day(9)}, true, source.Stats{Records: 1}, "kcm: 2026-03-09T00:00:00Z lies ahead: reading stops at the ends that there are now\n"},
 	} {

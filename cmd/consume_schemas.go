@@ -3,10 +3,13 @@ package cmd
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
@@ -55,6 +58,9 @@ type schemas struct {
 	flags      schemaFlags
 	key, value codec.Schema // from files; nil is none
 
+	typed map[string]codec.SchemaType // flags on the command line that are for one type of schema
+	tell  func(cluster string, down error)
+
 	mu         sync.Mutex
 	registries map[string]*clusterRegistry
 }
@@ -67,8 +73,22 @@ type clusterRegistry struct {
 
 // setSchemas loads the schemas of files, which say what decoder is meant where
 // none is chosen.
-func (o *consumeOptions) setSchemas(f schemaFlags) (err error) {
-	s := &schemas{flags: f, registries: map[string]*clusterRegistry{}}
+func (o *consumeOptions) setSchemas(cmd *cobra.Command, f schemaFlags) (err error) {
+	s := &schemas{flags: f, registries: map[string]*clusterRegistry{}, typed: map[string]codec.SchemaType{}}
+	for flag, of := range map[string]codec.SchemaType{
+		"avro-json": codec.Avro, "validate": codec.JSONSchema, "proto-defaults": codec.Protobuf, "proto-unknown": codec.Protobuf,
+	} {
+		if onCommandLine(cmd, flag) {
+			s.typed[flag] = of
+		}
+	}
+	s.tell = func(cluster string, down error) {
+		if down == nil {
+			o.env.run.notices.Notef("the registry of %s answers again", cluster)
+			return
+		}
+		o.env.run.notices.Warnf("%v; what needs a schema that is not known yet comes as bytes until it does", down)
+	}
 	o.schemas = s
 	if err := f.check(); err != nil {
 		return err
@@ -178,8 +198,10 @@ func (f *schemaFlags) compile(def codec.Definition, fromFile bool) (codec.Schema
 		return protobuf.Compile(def, protobuf.Options{Defaults: f.defaults, Unknown: f.unknown})
 	case codec.JSONSchema:
 		return jsonschema.Compile(def, jsonschema.Options{Validate: f.validate})
-	default:
+	case codec.Avro:
 		return avro.Compile(def, avro.Options{Tagged: f.tagged, SingleObject: fromFile})
+	default:
+		return nil, fault.New(fault.Failed, "there is no decoder for schemas of the type %s", def.Type)
 	}
 }
 
@@ -202,6 +224,9 @@ func (s *schemas) setClusters(view *metadata.View, wants []source.Want) error {
 		}
 		next[c.Name] = &clusterRegistry{described: c.SchemaRegistry, client: client}
 	}
+	if err := s.checkTyped(len(next) > 0); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, old := range s.registries {
@@ -210,6 +235,22 @@ func (s *schemas) setClusters(view *metadata.View, wants []source.Want) error {
 		}
 	}
 	s.registries = next
+	return nil
+}
+
+// checkTyped refuses a flag that can have no effect.
+func (s *schemas) checkTyped(registries bool) error {
+	if registries {
+		return nil
+	}
+	for _, flag := range slices.Sorted(maps.Keys(s.typed)) {
+		of := s.typed[flag]
+		if s.key != nil && s.key.Type() == of || s.value != nil && s.value.Type() == of {
+			continue
+		}
+		return fault.New(fault.Usage, "--%s has nothing to work on: no cluster that is read has a schema registry, and no file with a schema for the decoder %s is given", flag, of.Name()).
+			WithHint("schemaRegistry: under the cluster, --registry URL, --schema FILE or --proto FILE")
+	}
 	return nil
 }
 
@@ -233,7 +274,7 @@ func (s *schemas) connect(c *metadata.Cluster) (*registry.Client, error) {
 	}
 	return registry.New(s.ctx, registry.Config{
 		Cluster: c.Name, URLs: r.URLs, Username: r.Username, Password: r.Password.Reveal(), Token: r.Token.Reveal(),
-		TLS: tls, Compile: func(def codec.Definition) (codec.Schema, error) { return s.flags.compile(def, false) },
+		TLS: tls, Told: func(down error) { s.tell(c.Name, down) }, Compile: func(def codec.Definition) (codec.Schema, error) { return s.flags.compile(def, false) },
 	})
 }
 

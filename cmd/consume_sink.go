@@ -2,11 +2,11 @@ package cmd
 
 import (
 	"errors"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/kcm-cli/kcm/internal/codec"
+	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/filter"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/output/files"
@@ -73,7 +73,11 @@ func (s *consumeSink) setStreams(wants []source.Want) error {
 	choices := map[string]codec.Choice{}
 	for _, w := range wants {
 		choice := s.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value})
-		if _, err := s.decoders(choice, s.schemas.of(clusterIn(w))); err != nil {
+		env := s.schemas.of(clusterIn(w))
+		if _, err := s.decode.Or(codec.Choice{Key: "raw", Value: "raw"}).Pair(env); err != nil {
+			return err // what is typed has to be possible, whether it is shown or not
+		}
+		if _, err := s.decoders(choice, env); err != nil {
 			return err
 		}
 		name := w.Stream.Name
@@ -123,10 +127,11 @@ func (s *consumeSink) choose(chosen codec.Choice, e codec.Env) streamChoice {
 	if !s.decodesValue {
 		c.shown.Value = codec.Auto
 	}
-	if !key {
+	decides := s.onDecode != "raw" // about the record, also where stored bytes are shown
+	if !key && !decides {
 		c.judged.Key = c.shown.Key
 	}
-	if !value {
+	if !value && !decides {
 		c.judged.Value = c.shown.Value
 	}
 	return c
@@ -355,7 +360,11 @@ func (p *preparation) admit(r *record.Record, stream int) (key, value *record.Va
 	if w.s.decodesValue {
 		value = w.shown.Value()
 	}
-	if (key.Err != nil || value.Err != nil) && !p.undecodable(r, key.Err, value.Err) {
+	keyErr, valueErr := key.Err, value.Err
+	if w.s.onDecode != "raw" && p.judged != &w.shown {
+		keyErr, valueErr = p.judged.Key().Err, p.judged.Value().Err
+	}
+	if (keyErr != nil || valueErr != nil) && !p.undecodable(r, keyErr, valueErr) {
 		return nil, nil, p.err == nil
 	}
 	return key, value, true
@@ -366,25 +375,37 @@ func (p *preparation) undecodable(r *record.Record, key, value error) bool {
 	p.block.Undone++
 	switch p.w.s.onDecode {
 	case "skip":
+		if unasked(key) || unasked(value) {
+			p.err = source.EndRun(p.decodeError(r.Offset, key, value).
+				WithHint("skip leaves out records that are wrong themselves; --on-decode-error raw writes also these"))
+			return false
+		}
 		p.block.Dropped++
 		p.seen = r.Offset + 1
 		return false
 	case "fail":
-		p.err = source.EndRun(decodeError(r.Offset, key, value))
+		p.err = source.EndRun(p.decodeError(r.Offset, key, value))
 		return false
 	default:
 		return true
 	}
 }
 
-// decodeError keeps the cause's words but not its kind: a registry that cannot be
-// reached is no cluster that cannot, and the split has still to be named.
-func decodeError(offset int64, key, value error) error {
+// unasked reports that a registry did not answer or refused to: nothing is known
+// about the record.
+func unasked(err error) bool {
+	kind := fault.KindOf(err)
+	return err != nil && (kind == fault.Unreachable || kind == fault.Auth)
+}
+
+// decodeError has a kind of its own, whatever the cause is: a registry that cannot be
+// reached is no cluster that cannot.
+func (p *preparation) decodeError(offset int64, key, value error) *fault.Error {
 	side, err := "value", value
 	if key != nil {
 		side, err = "key", key
 	}
-	return errors.New("offset " + strconv.FormatInt(offset, 10) + ": the " + side + " cannot be decoded: " + err.Error())
+	return fault.New(fault.Failed, "%s: offset %d: the %s cannot be decoded: %w", p.split, offset, side, err).On(p.split.Cluster)
 }
 
 // isClosed reports that nobody reads standard output any more.

@@ -44,6 +44,7 @@ type schemaCopies struct {
 
 	mu   sync.Mutex
 	from map[*registry.Client]*schemaCopy
+	same map[*clusterRegistry]bool // whether it is the target's
 }
 
 // schemaCopy copies from one registry. One schema at a time: there are few, and
@@ -94,7 +95,7 @@ func (p *planner) copySchemas(view *metadata.View, target *metadata.Cluster) (*s
 	}
 	return &schemaCopies{
 		o: p.o, cluster: target.Name, to: client, at: target.SchemaRegistry, wide: target.SchemaRegistry.IDBytes == 8,
-		from: map[*registry.Client]*schemaCopy{},
+		from: map[*registry.Client]*schemaCopy{}, same: map[*clusterRegistry]bool{},
 	}, nil
 }
 
@@ -124,8 +125,17 @@ func (s *schemaCopies) source(name string) (*clusterRegistry, error) {
 	if r == nil { // it has come with new metadata
 		return nil, fault.New(fault.Failed, "--registry-copy: %s", lacksRegistry(name)).WithHint("%s", registryHint(name))
 	}
-	if sameRegistry(r.described, s.at) {
-		s.o.env.run.notices.Verbosef(1, "%s and %s have one registry: schema ids stay as they are", name, s.cluster)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	same, known := s.same[r]
+	if !known {
+		same = sameRegistry(r.described, s.at)
+		s.same[r] = same
+		if same {
+			s.o.env.run.notices.Verbosef(1, "%s and %s have one registry: schema ids stay as they are", name, s.cluster)
+		}
+	}
+	if same {
 		return nil, nil //nolint:nilnil // nothing to do is no error
 	}
 	return r, nil

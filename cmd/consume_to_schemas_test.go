@@ -136,7 +136,7 @@ func TestSchemasAreCopied(t *testing.T) {
 	r.east.Add(kafkatest.Schema{Subject: r.subject("key"), Text: `"int"`})
 	r.west.Add(kafkatest.Schema{Subject: "leaf", Text: `{"type":"enum","name":"Leaf","symbols":["X"]}`})
 	r.west.Add(kafkatest.Schema{Subject: "leaf", Text: `{"type":"enum","name":"Leaf","symbols":["Y"]}`})
-	r.west.Add(kafkatest.Schema{Subject: "others", Text: `"float"`})
+	r.west.Add(kafkatest.Schema{Subject: "others", Text: `"float"`, ID: 20}) // further ones come behind it
 	r.produce(
 		kafkatest.Record{Key: framedBy(5, 0x0e), Value: framedBy(1, 4, 'h', 'i')},
 		kafkatest.Record{Key: []byte("plain"), Value: framedBy(4, 2, 6)},

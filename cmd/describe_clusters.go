@@ -31,9 +31,9 @@ type ClusterDoc struct {
 	ClusterID *string     `json:"cluster_id"` // what the cluster says
 	Brokers   []brokerDoc `json:"brokers"`
 	Streams   []string    `json:"streams"`
+	Registry  []string    `json:"schema_registry"` // its addresses
 	Error     *string     `json:"error"`
 	Declared  *string     `json:"declared_cluster_id"` // what the metadata says
-	Registry  []string    `json:"schema_registry"`     // its addresses
 
 	contacted bool
 }

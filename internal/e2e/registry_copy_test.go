@@ -125,7 +125,7 @@ func (w *twins) metadata() []string {
 
 func getJSON(t *testing.T, url string, into any) {
 	t.Helper()
-	resp, err := http.Get(url) //nolint:gosec,noctx // a test's own
+	resp, err := http.Get(url) //nolint:gosec // a test's own
 	if err != nil {
 		t.Fatal(err)
 	}

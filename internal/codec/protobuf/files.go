@@ -43,6 +43,11 @@ func FromFiles(f Files, o Options) (codec.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, dir := range f.Paths {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, fault.New(fault.Usage, "the import path %s is not a directory that can be read", dir)
+		}
+	}
 	paths := f.Paths
 	if len(paths) == 0 {
 		for _, p := range f.Protos {
@@ -64,7 +69,7 @@ func FromFiles(f Files, o Options) (codec.Schema, error) {
 		}
 		u, err := c.guarded(path)
 		if err != nil {
-			return nil, c.unusable(path, err)
+			return nil, c.unusable(path, err, set[path] != nil)
 		}
 		named = append(named, u.desc)
 	}
@@ -77,12 +82,15 @@ func FromFiles(f Files, o Options) (codec.Schema, error) {
 }
 
 // unusable is the error of a file that cannot be compiled.
-func (c *compiler) unusable(path string, err error) error {
+func (c *compiler) unusable(path string, err error, compiled bool) error {
 	text := plainly(err)
 	if !strings.Contains(text, path) {
 		text = path + ": " + text
 	}
 	e := fault.New(fault.Usage, "%s", text)
+	if len(c.missing) > 0 && compiled {
+		return e.WithHint("not found: %s; protoc --include_imports puts them into the set", strings.Join(c.missing, ", "))
+	}
 	if len(c.missing) > 0 {
 		return e.WithHint("not found: %s; --proto-path DIR names the directory that imports are relative to", strings.Join(c.missing, ", "))
 	}

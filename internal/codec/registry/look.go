@@ -51,7 +51,8 @@ type look struct {
 
 // Schema returns the schema of an id. The registry is asked once for each id
 // whatever the number of callers; good answers are kept for ever, errors for a
-// while. No caller waits longer than Config.Wait.
+// while. No caller waits longer than Config.Wait for a registry that gives no answer
+// at all, nor longer than six times that for one that is slow.
 func (c *Client) Schema(id codec.ID) (codec.Schema, error) {
 	if s, ok := (*c.known.Load())[id]; ok {
 		return s, nil
@@ -124,10 +125,8 @@ func (s *looks) keep(id codec.ID, l *look) {
 // look asks for the schema of an id on behalf of callers that wait.
 func (c *Client) look(id codec.ID, l *look, end time.Time) {
 	defer c.work.Done()
-	ctx, cancel := context.WithDeadline(c.ctx, end)
-	defer cancel()
 	began := time.Now()
-	schema, err := c.compiled(ctx, id, false)
+	schema, err := c.patiently(id, began, end)
 	s := &c.looks
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,13 +137,41 @@ func (c *Client) look(id codec.ID, l *look, end time.Time) {
 	} else if c.ctx.Err() == nil {
 		s.failing = append(s.failing, id)
 		if s.settled.Before(began) {
-			s.down = err
+			c.goDown(err)
 		}
 		c.probe()
 	}
 	if s.open == 0 {
 		s.since = time.Time{}
 	}
+}
+
+// mostWaits is how many times Config.Wait a look-up may take of a registry that
+// answers, but slowly: a schema and its references are a question each.
+const mostWaits = 6
+
+// patiently looks until end, and on as long as the registry answers something.
+func (c *Client) patiently(id codec.ID, began, end time.Time) (codec.Schema, error) {
+	last := end.Add((mostWaits - 1) * c.wait)
+	for {
+		ctx, cancel := context.WithDeadline(c.ctx, end)
+		schema, err := c.compiled(ctx, id, false)
+		cancel()
+		heard := time.Unix(0, c.heard.Load())
+		if _, open := errors.AsType[*passing](err); !open || !heard.After(began) || time.Now().After(last) {
+			return schema, err
+		}
+		began = time.Now()
+		end = began.Add(c.wait)
+	}
+}
+
+// goDown has the registry count as down. looks.mu is held.
+func (c *Client) goDown(err error) {
+	if c.looks.down == nil && c.told != nil {
+		c.told(err)
+	}
+	c.looks.down = err
 }
 
 // settle takes the outcome of a look-up; false if the registry gave no answer.
@@ -248,6 +275,9 @@ func (c *Client) lookAgain(id codec.ID) bool {
 	if c.settle(id, l, schema, err) {
 		if err != nil {
 			s.keep(id, l)
+		}
+		if s.down != nil && c.told != nil {
+			c.told(nil)
 		}
 		s.up()
 		return true

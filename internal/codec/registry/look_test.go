@@ -292,10 +292,14 @@ func TestSlowRegistry(t *testing.T) {
 		}
 		s.set("/schemas/ids/7", reply{body: encoded(stored{Text: "seven", References: refs}), after: time.Second})
 		c := inBubble(t, &s)
-		if took := within(func() { _, _ = c.Schema(number(7)) }); took != defaultWait {
-			t.Errorf("waited %s", took)
+		took := within(func() {
+			if got := textOf(t, c, number(7)); got != "seven" {
+				t.Errorf("got %s", got)
+			}
+		})
+		if took < 13*time.Second || took > 20*time.Second {
+			t.Errorf("waited %s for 13 answers of a second each", took)
 		}
-		time.Sleep(30 * time.Second)
 		if got := textOf(t, c, number(7)); got != "seven" {
 			t.Errorf("got %s", got)
 		}
@@ -307,6 +311,30 @@ func TestSlowRegistry(t *testing.T) {
 			if n > 3 {
 				t.Errorf("%s was asked %d times", path, n)
 			}
+		}
+	})
+}
+
+// TestOutagesAreTold: once each way.
+func TestOutagesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s stub
+		s.schema(1, "one")
+		s.all(&refusedConnection)
+		var told []string
+		c := inBubble(t, &s)
+		c.told = func(err error) { told = append(told, fmt.Sprint(err)) }
+		for id := range 3 {
+			_, err := c.Schema(number(int64(id + 1)))
+			wantError(t, err, eastDown+"the connection is refused")
+		}
+		s.all(nil)
+		time.Sleep(30 * time.Second)
+		if got := textOf(t, c, number(1)); got != "one" {
+			t.Errorf("got %s", got)
+		}
+		if want := []string{eastDown + "the connection is refused", "<nil>"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
 		}
 	})
 }

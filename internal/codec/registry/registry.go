@@ -39,6 +39,9 @@ type Config struct {
 	// Wait bounds how long callers of Schema wait for a registry that gives no
 	// answer, all of them together; 5 s when 0. Then the registry counts as down.
 	Wait time.Duration
+	// Told is told when the registry counts as down, with the reason, and with nil
+	// when it is back; nil is nobody. It must not call the Client.
+	Told func(down error)
 }
 
 // String names the registry without its credentials.
@@ -58,6 +61,8 @@ type Client struct {
 	compile   func(codec.Definition) (codec.Schema, error)
 	wait      time.Duration
 	requests  atomic.Int64
+	heard     atomic.Int64 // when there was an answer last, in nanoseconds since 1970
+	told      func(error)
 
 	known atomic.Pointer[map[codec.ID]codec.Schema] // replaced as a whole, so that reading takes no lock
 	texts texts
@@ -76,7 +81,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		name: name, addresses: addresses, compile: cfg.Compile, wait: cfg.Wait,
+		name: name, addresses: addresses, compile: cfg.Compile, wait: cfg.Wait, told: cfg.Told,
 		login: login{user: cfg.Username, password: cfg.Password, token: cfg.Token},
 	}
 	if c.login == (login{}) && user != nil {

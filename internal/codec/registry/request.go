@@ -184,6 +184,7 @@ func (c *Client) try(ctx context.Context, a address, left int, q question, into 
 	case len(body) > maxAnswer:
 		return &failure{at: a.shown, why: "the answer is larger than " + strconv.Itoa(maxAnswer>>20) + " MiB", lasting: true}
 	case resp.StatusCode == http.StatusOK:
+		c.heard.Store(time.Now().UnixNano())
 		return c.read(a, body, into)
 	}
 	return c.status(a, q, resp, body)
