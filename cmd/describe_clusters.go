@@ -41,7 +41,7 @@ type ClusterDoc struct {
 func newClusterDoc(view *metadata.View, m *metadata.Cluster) ClusterDoc {
 	d := ClusterDoc{Name: m.Name, Bootstrap: m.Bootstrap, Declared: optional(m.ClusterID)}
 	if m.SchemaRegistry != nil {
-		d.Registry = m.SchemaRegistry.URLs
+		d.Registry = m.SchemaRegistry.Shown()
 	}
 	for _, s := range view.Streams {
 		if slices.ContainsFunc(s.Sources, func(src metadata.Source) bool { return src.Cluster == m.Name }) {

@@ -214,6 +214,26 @@ west     orders-value  1         40  AVRO
 	}
 }
 
+// An address may hold a secret in its query.
+func TestAddressesOfRegistriesShowNoSecrets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	east := kafkatest.NewSchemas(t, 1)
+	host := strings.TrimPrefix(east.URL(), "http://")
+	write(t, "kcm.yaml", fmt.Sprintf(`clusters: {east: {bootstrap: "127.0.0.1:1", schemaRegistry: {url: "http://u:S3cr3t@%s/apis/v7?apikey=S3cr3t, http://127.0.0.1:2?S3cr3t"}}}`, host))
+	for _, format := range []string{"wide", "json", "yaml"} {
+		for _, args := range []string{"clusters", "cluster east", "clusters --offline", "cluster east --offline", "schemas", "schema x", "schema east/@7"} {
+			east.Fail(1000, 400)
+			r := runKcm(t, world{}, append([]string{"describe", "-o", format}, strings.Fields(args)...)...)
+			if strings.Contains(r.stdout+r.stderr, "S3cr3t") {
+				t.Errorf("-o %s %s: a secret shows in %s%s", format, args, r.stdout, r.stderr)
+			}
+			if strings.HasSuffix(args, "--offline") && !strings.Contains(r.stdout, "http://"+host+"/apis/v7") {
+				t.Errorf("-o %s %s: no address in %s%s", format, args, r.stdout, r.stderr)
+			}
+		}
+	}
+}
+
 func TestDescribeSchemaThatIsNotThere(t *testing.T) {
 	east, _ := schemaRig(t)
 	for _, c := range []struct {

@@ -157,10 +157,12 @@ func (d *decoder) property(p pair) string {
 
 func (d *decoder) registry(n *node) *SchemaRegistry {
 	r := &SchemaRegistry{IDBytes: 4, Origin: d.at(n)}
+	var user, password *node
+	var name, secret string
 	d.fields(n, "schemaRegistry", []field{
 		{"url", func(k string, n *node) { d.registryURLs(k, n, r) }},
-		{"username", func(k string, n *node) { r.Username = d.text(k, n) }},
-		{"password", func(k string, n *node) { r.Password = Secret(d.text(k, n)) }},
+		{"username", func(k string, n *node) { name, user = d.text(k, n), n }},
+		{"password", func(k string, n *node) { secret, password = d.text(k, n), n }},
 		{"token", func(k string, n *node) { r.Token = Secret(d.text(k, n)) }},
 		{"tls", func(_ string, n *node) { r.TLS = d.tls(n) }},
 		{"idBytes", func(k string, n *node) {
@@ -171,11 +173,19 @@ func (d *decoder) registry(n *node) *SchemaRegistry {
 			}
 		}},
 	})
+	if user != nil { // it goes before user-info, wherever it stands
+		r.Username = name
+	}
+	if password != nil {
+		r.Password = Secret(secret)
+	}
 	switch {
 	case len(r.URLs) == 0:
 		d.failAt(n, "schemaRegistry has no url")
 	case r.Token != "" && (r.Username != "" || r.Password != ""):
 		d.failAt(n, "schemaRegistry: token and username exclude each other")
+	case password != nil && user == nil && r.Username == "":
+		d.failAt(password, "schemaRegistry: password needs a username")
 	}
 	return r
 }

@@ -338,6 +338,48 @@ func TestSecretsNeverShow(t *testing.T) {
 	}
 }
 
+// TestWhatRegistriesShow: an address may hold a secret in its query.
+func TestWhatRegistriesShow(t *testing.T) {
+	v, err := loadText(t, `clusters: {east: {bootstrap: "a:1", schemaRegistry: {password: S3cr3t, url: "https://u:S3cr3t@a:1/x%2Fy/v7?apikey=S3cr3t#S3cr3t, http://b?S3cr3t"}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := v.Cluster("east").SchemaRegistry
+	if got, want := r.Shown(), []string{"https://a:1/x%2Fy/v7", "http://b"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if r.URLs[0] != "https://a:1/x%2Fy/v7?apikey=S3cr3t#S3cr3t" {
+		t.Error("what is asked lacks its query")
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		if shown := fmt.Sprintf(verb, r); strings.Contains(shown, canary) {
+			t.Errorf("a secret shows in %s", shown)
+		}
+	}
+}
+
+// TestRegistryCredentials: keys of their own go before the address's user-info,
+// in any order.
+func TestRegistryCredentials(t *testing.T) {
+	for text, want := range map[string]string{
+		`password: p, url: "http://u@sr"`:                "u:p",
+		`url: "http://u:q@sr", password: p`:              "u:p",
+		`username: v, password: p, url: "http://u:q@sr"`: "v:p",
+		`url: "http://u:q@sr"`:                           "u:q",
+		`username: "", password: p, url: "http://sr"`:    ":p",
+		`username: v, url: "http://sr"`:                  "v:",
+	} {
+		v, err := loadText(t, `clusters: {east: {bootstrap: "a:1", schemaRegistry: {`+text+`}}}`)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if r := v.Cluster("east").SchemaRegistry; r.Username+":"+r.Password.Reveal() != want {
+			t.Errorf("%s: %s:%s", text, r.Username, r.Password.Reveal())
+		}
+	}
+}
+
 func TestSASLBecomesProperties(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{
@@ -377,7 +419,7 @@ func TestRelativePaths(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"conf/kcm.yaml": `clusters: {east: {bootstrap: "a:1", tls: {ca: ca.pem, cert: ../c.pem, key: /k.pem}, propertiesFile: p/e.properties,` +
-			` sasl: {mechanism: OAUTHBEARER, tokenFile: token}, schemaRegistry: {url: "http://sr", password: "file:pw"}}}`,
+			` sasl: {mechanism: OAUTHBEARER, tokenFile: token}, schemaRegistry: {url: "http://sr", username: u, password: "file:pw"}}}`,
 		"conf/pw": "secret\n",
 	} {
 		if err := errors.Join(os.MkdirAll("conf", 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {

@@ -8,7 +8,9 @@
 package metadata
 
 import (
+	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/kcm-cli/kcm/internal/spec"
 )
@@ -139,6 +141,26 @@ type SchemaRegistry struct {
 	IDBytes  int    // of a schema's id in keys and values: 4, or 8 as in Apicurio's own format
 	Origin   Origin
 }
+
+// Shown returns the addresses as people may see them: without their queries,
+// which may hold secrets.
+func (r *SchemaRegistry) Shown() []string {
+	var all []string
+	for _, text := range r.URLs {
+		u, err := url.Parse(text)
+		if err != nil {
+			continue // it was checked when it was read
+		}
+		all = append(all, (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String())
+	}
+	return all
+}
+
+// String shows the registry without secrets.
+func (r *SchemaRegistry) String() string { return strings.Join(r.Shown(), ",") }
+
+// GoString is String.
+func (r *SchemaRegistry) GoString() string { return r.String() }
 
 // Mirror says how MirrorMaker 2 knows a cluster (KIP-382, KIP-690, KIP-949).
 type Mirror struct {

@@ -136,6 +136,7 @@ func TestMask(t *testing.T) {
 		{plain, "http://CANARY@sr:8081", "http://***@sr:8081"},
 		{plain, "http://u:CAN/A?RY#@sr:8081", "http://u:***@sr:8081"},
 		{plain, "http://sr/x?token=CANARY&a=b", "http://sr/x?a=***&token=***"},
+		{plain, "http://sr/x?CANARY", "http://sr/x?***"},
 		{plain, "http://sr/x?%zz=CANARY", "http://sr/x?***"},
 		{plain, "a=http://u:CANARY@h,b=http://v:CANARY@i", "a=http://u:***@i"},
 		{plain, "what?", "what?"},

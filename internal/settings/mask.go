@@ -89,9 +89,18 @@ func maskQuery(query string) string {
 	if err != nil {
 		return masked
 	}
+	alone := false
 	for key := range values {
+		if values.Get(key) == "" { // a secret may stand there without a name
+			values.Del(key)
+			alone = true
+			continue
+		}
 		values.Set(key, masked)
 	}
-	text, _ := url.QueryUnescape(values.Encode())
+	if alone {
+		values.Set(masked, "")
+	}
+	text, _ := url.QueryUnescape(strings.TrimSuffix(values.Encode(), "="))
 	return text
 }

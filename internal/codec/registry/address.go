@@ -55,6 +55,8 @@ func (l login) who() string {
 		return "the bearer token"
 	case l.user != "":
 		return "user " + l.user
+	case l.password != "":
+		return "a password without a user"
 	}
 	return "requests without credentials"
 }

@@ -83,7 +83,7 @@ func (c *Client) byID(ctx context.Context, id codec.ID, once bool) (*stored, err
 	q := question{method: http.MethodGet, path: "/schemas/ids/" + id.String(), about: name(id), once: once}
 	if id.Number == 0 {
 		q.path = "/schemas/guids/" + id.String()
-		q.unusual = "it does not look up schemas by GUID (Confluent's does since 8.0)"
+		q.unusual = "has no look-up of schemas by GUID (Confluent's has one since 8.0)"
 	}
 	return c.stored(ctx, q)
 }
@@ -170,7 +170,7 @@ func (r *resolution) missing(ref storedReference, err error) error {
 	}
 	e = fault.New(fault.Failed, "%s refers to %s, version %d of subject %s, which is not in %s",
 		r.of, oneLine(ref.Name), ref.Version, oneLine(ref.Subject), r.c.name)
-	e.Err = ErrNotFound
+	e.Err = fmt.Errorf("%w: %w", ErrReference, ErrNotFound)
 	return e
 }
 

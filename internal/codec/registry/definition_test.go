@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/kcm-cli/kcm/internal/codec"
+	"github.com/kcm-cli/kcm/internal/fault"
 )
 
 func ref(name string, version int) storedReference {
@@ -128,8 +129,8 @@ func TestMissingReference(t *testing.T) {
 		for range 100 {
 			_, err := c.Schema(number(7))
 			wantError(t, err, "schema 7 of http://sr0:8081 refers to address, version 2 of subject address, which is not in the registry of east")
-			if !errors.Is(err, ErrNotFound) {
-				t.Error("it is not ErrNotFound")
+			if !errors.Is(err, ErrNotFound) || !errors.Is(err, ErrReference) {
+				t.Error("it is not ErrNotFound of a reference")
 			}
 		}
 		if n := len(s.asked()); n != 3 {
@@ -274,7 +275,10 @@ func TestSchemaByGUID(t *testing.T) {
 func TestNoLookUpByGUID(t *testing.T) {
 	srv := serve(t, http.NotFoundHandler())
 	_, err := of(t, srv.URL).Schema(codec.ID{GUID: [16]byte{1}})
-	wantError(t, err, "the registry of east does not answer: "+srv.URL+": it does not look up schemas by GUID (Confluent's does since 8.0)")
+	wantError(t, err, "the registry of east has no look-up of schemas by GUID (Confluent's has one since 8.0)")
+	if !errors.Is(err, ErrNoLookup) || fault.KindOf(err) != fault.Failed {
+		t.Errorf("of kind %v, %v", fault.KindOf(err), err)
+	}
 }
 
 func TestContexts(t *testing.T) {

@@ -21,6 +21,14 @@ import (
 // ErrNotFound is in the chain of errors for what a registry does not have.
 var ErrNotFound = errors.New("not in the registry")
 
+// ErrReference is in the chain of errors for what a schema that is there refers
+// to; ErrNotFound is there as well.
+var ErrReference = errors.New("a reference is not in the registry")
+
+// ErrNoLookup is in the chain of errors for a kind of question that a registry
+// does not know. It does answer; whether it has what was asked for is not known.
+var ErrNoLookup = errors.New("no such look-up")
+
 var (
 	errRedirects = errors.New("too many redirects")
 	errElsewhere = errors.New("it redirects to an address that is neither http nor https")
@@ -62,10 +70,20 @@ func (r *refusal) words() string {
 	return strings.TrimSpace(strconv.Itoa(r.status) + " " + text)
 }
 
+// lacking is the answer of a registry that does not know the path of a question.
+func (c *Client) lacking(q question) error {
+	err := fault.New(fault.Failed, "%s %s", c.name, q.unusual)
+	err.Err = ErrNoLookup
+	return err
+}
+
 // refused is the error for credentials that are not accepted.
-func (c *Client) refused(r *refusal) error {
-	if r.status == http.StatusUnauthorized {
+func (c *Client) refused(r *refusal, q question) error {
+	switch {
+	case r.status == http.StatusUnauthorized:
 		return fault.New(fault.Auth, "%s refuses %s (401)", c.name, c.login.who())
+	case q.registers != "":
+		return fault.New(fault.Auth, "%s forbids %s to register a version of subject %s (403)", c.name, c.login.who(), oneLine(q.registers))
 	}
 	return fault.New(fault.Auth, "%s forbids %s access to %s (403)", c.name, c.login.who(), r.about)
 }

@@ -117,7 +117,7 @@ func (c *Client) register(ctx context.Context, subject string, s *stored) (id in
 	if err == nil || !errors.Is(err, ErrNotFound) {
 		return got.ID, got.Version, err
 	}
-	q := question{method: http.MethodPost, path: subjectPath(subject) + "/versions", body: s, about: "subject " + subject}
+	q := question{method: http.MethodPost, path: subjectPath(subject) + "/versions", body: s, about: "subject " + subject, registers: subject}
 	if err := c.ask(ctx, q, &struct{}{}); err != nil {
 		return 0, 0, c.refusal(subject, err)
 	}

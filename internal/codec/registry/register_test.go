@@ -191,7 +191,7 @@ func TestWhyARegistryTakesNoSchema(t *testing.T) {
 			reply{status: 422, body: `{"error_code":42299,"message":"odd"}`},
 			"subject s cannot be registered: the registry of east answers 422 odd", fault.Refused,
 		},
-		{"forbidden", reply{status: 403}, "the registry of east forbids user app access to subject s (403)", fault.Auth},
+		{"forbidden", reply{status: 403}, "the registry of east forbids user app to register a version of subject s (403)", fault.Auth},
 		{"down", reply{status: 502}, "the registry of east does not answer: URL: 502 Bad Gateway", fault.Unreachable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -58,6 +58,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
 		return errElsewhere
 	}
+	req.Header.Del("Referer") // has the query of an address, which may be a secret
 	if first := via[0].URL; req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
 		req.Header.Del("Authorization")
 	}
@@ -75,6 +76,8 @@ type question struct {
 	// unusual says what a registry lacks that does not know the path: it is not
 	// one that every registry has.
 	unusual string
+	// registers is the subject that is to get a version; empty: none.
+	registers string
 }
 
 // ask asks until there is an answer, which goes to into, or time is up. A
@@ -237,13 +240,13 @@ func (c *Client) status(a address, q question, resp *http.Response, body []byte)
 	case s >= http.StatusInternalServerError, s == http.StatusTooManyRequests, s == http.StatusRequestTimeout:
 		return &failure{at: a.shown, why: r.words(), after: retryAfter(resp.Header, time.Now())}
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
-		return c.refused(r)
+		return c.refused(r, q)
 	case s < http.StatusBadRequest:
 		return &failure{at: a.shown, why: r.words(), lasting: true}
 	case s == http.StatusNotFound && said.Code/100 == http.StatusNotFound:
 		return r // 40401, 40402, 40403 … of a registry
 	case s == http.StatusNotFound && q.unusual != "":
-		return &failure{at: a.shown, why: q.unusual, lasting: true}
+		return c.lacking(q)
 	case s == http.StatusNotFound, !isJSON:
 		return &failure{at: a.shown, why: notRegistry(body), lasting: true}
 	}

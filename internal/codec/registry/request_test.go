@@ -89,7 +89,7 @@ func TestAddressesAreChecked(t *testing.T) {
 func TestCredentialsStayWithTheirHost(t *testing.T) {
 	var elsewhere []string
 	other := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		elsewhere = append(elsewhere, r.Header.Get("Authorization"))
+		elsewhere = append(elsewhere, r.Header.Get("Authorization")+r.Header.Get("Referer"))
 		_, _ = io.WriteString(w, `{"schema":"elsewhere"}`)
 	}))
 	var here []string
@@ -108,7 +108,7 @@ func TestCredentialsStayWithTheirHost(t *testing.T) {
 			_, _ = io.WriteString(w, `{"schema":"moved"}`)
 		}
 	}))
-	c := of(t, srv.URL, func(cfg *Config) { cfg.Token = "S3cr3t" })
+	c := of(t, srv.URL+"?key=S3cr3t", func(cfg *Config) { cfg.Token = "S3cr3t" })
 	if got := textOf(t, c, number(1)); got != "elsewhere" || len(elsewhere) != 1 || elsewhere[0] != "" {
 		t.Errorf("got %s; the other host was sent %q", got, elsewhere)
 	}
