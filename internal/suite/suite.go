@@ -40,6 +40,7 @@ type goTool struct {
 // unless go could not be run: whether tests failed is in t.
 func (g goTool) test(ctx context.Context, t *tally, show func(string), args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...) //nolint:gosec // the caller's own flags
+	together(cmd)
 	cmd.Dir = g.dir
 	cmd.Env, cmd.Stderr = append(os.Environ(), g.env...), g.stderr
 	out, err := cmd.StdoutPipe()

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // scratch makes a module with one package, whose test file is source, and
@@ -131,6 +134,32 @@ func TestWhatFailsForGood(t *testing.T) {
 				t.Errorf("it says\n%s", out)
 			}
 		})
+	}
+}
+
+// TestNothingIsLeftBehind: a run that is ended ends its tests, and tells what had
+// failed before.
+func TestNothingIsLeftBehind(t *testing.T) {
+	s, out := scratch(t, head+`
+func TestBad(t *testing.T) { t.Error("bad before") }
+
+func TestHangs(t *testing.T) {
+	if err := os.WriteFile("hangs", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	select {}
+}
+`)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for _, err := os.Stat(filepath.Join(s.tool.dir, "hangs")); err != nil; _, err = os.Stat(filepath.Join(s.tool.dir, "hangs")) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel()
+	}()
+	err := s.test(ctx, []string{"-timeout=5m"}) // returns when nobody writes to it any more
+	if !errors.Is(err, context.Canceled) || !strings.Contains(s.lastWords(err), "bad before") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
