@@ -211,7 +211,7 @@ type ClusterStats struct {
 	Splits  int // found and not failed before they were read
 	Records int64
 	Err     error // the first reason why the cluster, or a part of it, gave no full result
-	Stopped bool  // a policy stopped some of its splits
+	Stopped bool  // some of its splits were stopped: by a policy, or by what they hold
 	Faults  int   // how many such reasons there were; each has been told as an Event
 	// Target is the cluster that some of these reasons are about, if it is another
 	// one, to which the records go; Own says that others are about this one.
