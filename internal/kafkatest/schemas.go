@@ -183,7 +183,11 @@ func (s *Schemas) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.post(w, r, path)
 		return
 	}
-	s.get(w, path)
+	if s.hides(r, path) {
+		notFound(w, 40401, fmt.Sprintf("Subject '%s' not found.", path[1]))
+		return
+	}
+	s.get(w, path, r.URL.Query().Get("deleted") == "true")
 }
 
 func (s *Schemas) post(w http.ResponseWriter, r *http.Request, path []string) {
@@ -214,7 +218,7 @@ func (s *Schemas) post(w http.ResponseWriter, r *http.Request, path []string) {
 	notFound(w, 40403, "Schema not found")
 }
 
-func (s *Schemas) get(w http.ResponseWriter, path []string) {
+func (s *Schemas) get(w http.ResponseWriter, path []string, deleted bool) {
 	switch {
 	case len(path) >= 3 && path[0] == "schemas" && (path[1] == "ids" || path[1] == "guids"):
 		s.getSchema(w, path)
@@ -223,7 +227,7 @@ func (s *Schemas) get(w http.ResponseWriter, path []string) {
 	case len(path) == 1 && path[0] == "subjects":
 		names := []string{}
 		for _, o := range s.stored {
-			if !slices.Contains(names, o.Subject) {
+			if _, buried := s.buried[o.Subject]; !slices.Contains(names, o.Subject) && (deleted || !buried) {
 				names = append(names, o.Subject)
 			}
 		}

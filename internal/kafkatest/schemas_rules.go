@@ -12,6 +12,7 @@ type schemaRules struct {
 	refused map[string]string // subjects that take no new version, and why
 	guids   string            // what GUIDs begin with; empty: schemas get none
 	lies    map[int]string    // texts given for ids in place of what is stored
+	buried  map[string]bool   // subjects that were deleted, and whether their versions are still given
 }
 
 // SetLevel sets the compatibility level of a subject, or with "" of the registry,
@@ -43,6 +44,26 @@ func (s *Schemas) Lie(id int, text string) {
 		s.lies = map[int]string{}
 	}
 	s.lies[id] = text
+}
+
+// Bury deletes a subject, but not for good: it is listed on demand, and served
+// says whether its versions are given on demand too.
+func (s *Schemas) Bury(subject string, served bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.buried == nil {
+		s.buried = map[string]bool{}
+	}
+	s.buried[subject] = served
+}
+
+// hides reports that a request is about versions that are not given.
+func (s *Schemas) hides(r *http.Request, path []string) bool {
+	if len(path) < 2 || path[0] != "subjects" {
+		return false
+	}
+	served, buried := s.buried[path[1]]
+	return buried && (!served || r.URL.Query().Get("deleted") != "true")
 }
 
 // All lists what it has, in the order in which that came.
