@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kcm-cli/kcm/internal/codec"
+	"github.com/kcm-cli/kcm/internal/codec/registry"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/filter"
 	"github.com/kcm-cli/kcm/internal/output"
@@ -25,6 +26,7 @@ type consumeSink struct {
 	schemas  *schemas
 	decode   codec.Choice // the command's own
 	onDecode string
+	copies   bool // schemas: nothing goes whose schema is not known
 	// decodesKey and decodesValue say what is decoded at all.
 	decodesKey, decodesValue bool
 	limit                    int64 // for formats that number records; negative is none
@@ -52,6 +54,7 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 	s := &consumeSink{
 		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
 		schemas: o.schemas, decode: o.decode, onDecode: o.onDecode, limit: -1, filter: o.filter,
+		copies: o.copiesSchemas(),
 	}
 	if !o.stores() { // positions are kept of what readers have taken: little is to be on its way
 		s.out.Widen()
@@ -394,8 +397,7 @@ func (p *preparation) undecodable(r *record.Record, key, value error) bool {
 	switch p.w.s.onDecode {
 	case "skip":
 		if unasked(key) || unasked(value) {
-			p.err = p.decodeError(r.Offset, key, value).
-				WithHint("skip leaves out records that are wrong themselves; --on-decode-error raw writes also these")
+			p.err = p.decodeError(r.Offset, key, value).WithHint("%s", p.w.s.hintUnasked())
 			return false
 		}
 		p.block.Dropped++
@@ -421,11 +423,19 @@ func (s *consumeSink) sawFlaw(flaw string) {
 	}
 }
 
-// unasked reports that a registry did not answer or refused to: nothing is known
-// about the record.
+// unasked reports that a registry did not answer, or refused to, or cannot be asked
+// so: nothing is known about the record.
 func unasked(err error) bool {
 	kind := fault.KindOf(err)
-	return err != nil && (kind == fault.Unreachable || kind == fault.Auth)
+	return err != nil && (kind == fault.Unreachable || kind == fault.Auth || errors.Is(err, registry.ErrNoLookup))
+}
+
+// hintUnasked says what to do about such records.
+func (s *consumeSink) hintUnasked() string {
+	if s.copies {
+		return "skip leaves out records that are wrong themselves; --registry-copy copies none of the others without an answer of the registry"
+	}
+	return "skip leaves out records that are wrong themselves; --on-decode-error raw writes also these"
 }
 
 // decodeError has a kind of its own, whatever the cause is: a registry that cannot be

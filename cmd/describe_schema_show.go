@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kcm-cli/kcm/internal/codec"
+	"github.com/kcm-cli/kcm/internal/codec/protobuf"
 	"github.com/kcm-cli/kcm/internal/output"
 )
 
@@ -119,13 +120,15 @@ func (s schemaDoc) title() string {
 
 // schemaText shows a text line by line.
 func schemaText(title, kind, schema string) output.Table {
-	t := output.Table{Columns: []output.Column{{Header: title}}}
 	if kind != string(codec.Protobuf) {
 		var pretty bytes.Buffer
 		if json.Indent(&pretty, []byte(schema), "", "  ") == nil {
 			schema = pretty.String()
 		}
+	} else if text, made := protobuf.Text(schema); made {
+		schema, title = text, title+" (stored as a descriptor)"
 	}
+	t := output.Table{Columns: []output.Column{{Header: title}}}
 	schema = strings.ReplaceAll(strings.TrimRight(schema, "\r\n"), "\r\n", "\n")
 	for line := range strings.SplitSeq(schema, "\n") {
 		t.Rows = append(t.Rows, output.Text(strings.ReplaceAll(line, "\t", "    ")))

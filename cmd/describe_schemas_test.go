@@ -96,6 +96,20 @@ west     orders-value  1                        40  AVRO      no
 	}
 }
 
+// Some clients register a descriptor in place of a text.
+func TestProtobufDescriptorsAreShownAsText(t *testing.T) {
+	east, _ := schemaRig(t)
+	const stored = "CgF4IhMKAU0SDgoCaWQYASABKAVSAmlkYgZwcm90bzM="
+	east.Add(kafkatest.Schema{Subject: "binary", Type: "PROTOBUF", Text: stored})
+	r := runKcm(t, world{}, "describe", "schema", "east/binary")
+	if want := "east binary@1 (stored as a descriptor)\nsyntax = \"proto3\";\n\nmessage M {\n  int32 id = 1;\n}\n"; r.code != 0 || !strings.HasSuffix(r.stdout, want) {
+		t.Errorf("code %d, %s%s", r.code, r.stderr, r.stdout)
+	}
+	if r = runKcm(t, world{}, "describe", "schema", "east/binary", "-o", "json"); !strings.Contains(r.stdout, `"schema": "`+stored+`"`) {
+		t.Errorf("%s%s", r.stderr, r.stdout)
+	}
+}
+
 // A table needs one request a subject, and one more where there are versions.
 func TestRequestsOfAList(t *testing.T) {
 	east, _ := schemaRig(t)

@@ -8,11 +8,12 @@ import (
 
 // schemaRules are what Schemas does beyond keeping schemas.
 type schemaRules struct {
-	levels  map[string]string // of subjects; of the registry under ""
-	refused map[string]string // subjects that take no new version, and why
-	guids   string            // what GUIDs begin with; empty: schemas get none
-	lies    map[int]string    // texts given for ids in place of what is stored
-	buried  map[string]bool   // subjects that were deleted, and whether their versions are still given
+	levels    map[string]string // of subjects; of the registry under ""
+	refused   map[string]string // subjects that take no new version, and why
+	forbidden map[string]bool   // subjects that nobody may register versions of
+	guids     string            // what GUIDs begin with; empty: schemas get none
+	lies      map[int]string    // texts given for ids in place of what is stored
+	buried    map[string]bool   // subjects that were deleted, and whether their versions are still given
 }
 
 // SetLevel sets the compatibility level of a subject, or with "" of the registry,
@@ -34,6 +35,16 @@ func (s *Schemas) Refuse(subject, message string) {
 		s.refused = map[string]string{}
 	}
 	s.refused[subject] = message
+}
+
+// Forbid has it forbid new versions of a subject: 403.
+func (s *Schemas) Forbid(subject string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.forbidden == nil {
+		s.forbidden = map[string]bool{}
+	}
+	s.forbidden[subject] = true
 }
 
 // Lie has it give a text for an id that is not the schema's.
