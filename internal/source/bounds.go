@@ -240,7 +240,9 @@ func (r *reader) comeBack(s *split, d *delivery, back *int64, err error) {
 func (r *reader) madeAnew(s *split, d *delivery) {
 	err := r.recreated(s, false)
 	if end, ok := errors.AsType[endRun](err); ok {
-		r.e.stop(end.error)
+		d.until, d.how = d.from, notRead
+		r.e.stop(end.error) // which tells it
+		return
 	}
 	if err != nil {
 		d.until, d.how = d.from, notRead
