@@ -402,6 +402,9 @@ func (o *consumeOptions) undone(stats source.Stats) string {
 	if stats.Dropped > 0 {
 		text += ", " + grouped(stats.Dropped) + " left out"
 	}
+	if stats.Flaw != "" {
+		text += ", first " + stats.Flaw
+	}
 	return text
 }
 

@@ -57,6 +57,7 @@ type schemas struct {
 	ctx        context.Context //nolint:containedctx // of the run: registries are asked while records are prepared
 	flags      schemaFlags
 	key, value codec.Schema // from files; nil is none
+	implied    codec.Choice // decoders that nobody has named: the files ask for them
 
 	typed map[string]codec.SchemaType // flags on the command line that are for one type of schema
 	tell  func(cluster string, down error)
@@ -94,12 +95,12 @@ func (o *consumeOptions) setSchemas(cmd *cobra.Command, f schemaFlags) (err erro
 		return err
 	}
 	if f.value != "" {
-		if s.value, err = f.load("--schema", f.value, &o.decode.Value); err != nil {
+		if s.value, err = f.load("--schema", f.value, &o.decode.Value, &s.implied.Value); err != nil {
 			return err
 		}
 	}
 	if f.key != "" {
-		if s.key, err = f.load("--key-schema", f.key, &o.decode.Key); err != nil {
+		if s.key, err = f.load("--key-schema", f.key, &o.decode.Key, &s.implied.Key); err != nil {
 			return err
 		}
 	}
@@ -129,7 +130,7 @@ func (s *schemas) take(schema codec.Schema, choice *codec.Choice) error {
 		s.key = schema
 	}
 	if choice.Value == "" && choice.Key != name {
-		choice.Value = name
+		choice.Value, s.implied.Value = name, name
 	}
 	if choice.Value == name {
 		s.value = schema
@@ -156,7 +157,7 @@ func (f *schemaFlags) check() error {
 
 // load compiles the schema of one side from a file. decoder is what was chosen
 // for it; when nothing was, the file decides.
-func (f *schemaFlags) load(flag, path string, decoder *string) (codec.Schema, error) {
+func (f *schemaFlags) load(flag, path string, decoder, implied *string) (codec.Schema, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "%s: %w", flag, err)
@@ -167,13 +168,12 @@ func (f *schemaFlags) load(flag, path string, decoder *string) (codec.Schema, er
 	case codec.JSONSchema.Name():
 		def.Type = codec.JSONSchema
 	case "":
-		if isJSONSchema(text) {
-			def.Type = codec.JSONSchema
-		}
+		def.Type = f.guess(path, text)
 		if strings.HasSuffix(path, ".proto") {
 			return nil, fault.New(fault.Usage, "%s %s: a .proto file", flag, path).WithHint("--proto FILE --message NAME")
 		}
 		*decoder = def.Type.Name()
+		*implied = *decoder
 	default:
 		return nil, fault.New(fault.Usage, "%s is for the decoders avro and jsonschema, not %s", flag, *decoder)
 	}
@@ -184,19 +184,28 @@ func (f *schemaFlags) load(flag, path string, decoder *string) (codec.Schema, er
 	return schema, nil
 }
 
-// isJSONSchema tells a JSON Schema from Avro's: both are JSON, but a type of
-// Avro's that has properties does not call them so.
-func isJSONSchema(text []byte) bool {
+// guess tells a JSON Schema from Avro's: both are JSON. What both could be is what
+// the file's name says.
+func (f *schemaFlags) guess(path string, text []byte) codec.SchemaType {
 	var s map[string]json.RawMessage
-	if json.Unmarshal(text, &s) != nil {
-		return false
+	if json.Unmarshal(text, &s) != nil { // a union, or the name of a type
+		return codec.Avro
 	}
-	for _, key := range []string{"$schema", "$id", "$ref", "$defs", "properties", "allOf", "anyOf", "oneOf", "required"} {
+	for _, key := range []string{"$schema", "$id", "$ref", "$defs", "definitions", "properties", "allOf", "anyOf", "oneOf", "required", "const", "pattern"} {
 		if _, ok := s[key]; ok {
-			return true
+			return codec.JSONSchema
 		}
 	}
-	return string(s["type"]) == `"object"`
+	switch string(s["type"]) {
+	case `"object"`, `"integer"`, `"number"`:
+		return codec.JSONSchema
+	case `"record"`, `"error"`, `"enum"`, `"fixed"`, `"map"`, `"bytes"`, `"int"`, `"long"`, `"float"`, `"double"`:
+		return codec.Avro
+	}
+	if !strings.HasSuffix(path, ".avsc") && (f.validate || strings.HasSuffix(path, ".json")) {
+		return codec.JSONSchema
+	}
+	return codec.Avro
 }
 
 // compile makes a schema of any type.
@@ -284,6 +293,22 @@ func (s *schemas) connect(c *metadata.Cluster) (*registry.Client, error) {
 		Cluster: c.Name, URLs: r.URLs, Username: r.Username, Password: r.Password.Reveal(), Token: r.Token.Reveal(),
 		TLS: tls, Told: func(down error) { s.tell(c.Name, down) }, Compile: func(def codec.Definition) (codec.Schema, error) { return s.flags.compile(def, false) },
 	})
+}
+
+// agrees refuses a file's decoder for a stream that names another one.
+func (s *schemas) agrees(stream *metadata.Stream) error {
+	if s == nil {
+		return nil
+	}
+	for _, side := range []struct{ name, implied, own string }{
+		{"key", s.implied.Key, codec.Named(stream.Key)}, {"value", s.implied.Value, codec.Named(stream.Value)},
+	} {
+		if side.implied != "" && side.own != "" && side.own != codec.Auto && side.own != side.implied {
+			return fault.New(fault.Usage, "the schema given is for the decoder %s, and the stream %s has %s: %s (%s)", side.implied, stream.Name, side.name, side.own, stream.Origin).
+				WithHint("-s %s=%s says that it is meant", side.name, side.implied)
+		}
+	}
+	return nil
 }
 
 // of is what decoders know about the topic of a split; the topic may be empty.

@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -36,6 +38,10 @@ type consumeSink struct {
 	tellDecoded func() // of stored bytes that are not there; may be nil
 	failed      sync.Once
 	tellFailure func(string) // of the filter's first failure; may be nil
+	flawed      sync.Once
+	tellFlaw    func(string) // of the first record that cannot be decoded; may be nil
+	// reencodes says that what is decoded goes where no error stands beside it.
+	reencodes bool
 }
 
 // streamChoice names the decoders of one stream's keys and values in one topic.
@@ -58,6 +64,11 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 			o.env.run.notices.Warnf("--where failed at %s; such records are left out", failure)
 		}
 	}
+	if !o.promised {
+		s.tellFlaw = func(flaw string) {
+			o.env.run.notices.Warnf("%s; others that cannot be decoded are counted", flaw)
+		}
+	}
 	s.tellDecoded = func() {
 		o.env.run.notices.Warnf("--replay: values were decoded with a schema when the files were written; their text is written, because their stored bytes are not there")
 	}
@@ -76,6 +87,9 @@ func (s *consumeSink) setStreams(wants []source.Want) error {
 	choices := map[string]codec.Choice{}
 	for _, w := range wants {
 		choice := s.decode.Or(codec.Choice{Key: w.Stream.Key, Value: w.Stream.Value})
+		if err := s.schemas.agrees(w.Stream); err != nil {
+			return err
+		}
 		env := s.schemas.of(clusterIn(w))
 		if _, err := s.decode.Or(codec.Choice{Key: "raw", Value: "raw"}).Pair(env); err != nil {
 			return err // what is typed has to be possible, whether it is shown or not
@@ -376,10 +390,14 @@ func (p *preparation) admit(r *record.Record, stream int) (key, value *record.Va
 // undecodable applies the policy to a record and reports whether it is written.
 func (p *preparation) undecodable(r *record.Record, key, value error) bool {
 	p.block.Undone++
+	if p.block.Flaw == "" {
+		p.block.Flaw = fmt.Sprintf("%s offset %d: %v", p.split, r.Offset, cmp.Or(key, value))
+		p.w.s.sawFlaw(p.block.Flaw)
+	}
 	switch p.w.s.onDecode {
 	case "skip":
 		if unasked(key) || unasked(value) {
-			p.err = source.EndRun(p.decodeError(r.Offset, key, value).WithHint("%s", p.w.s.hintUnasked()))
+			p.err = p.decodeError(r.Offset, key, value).WithHint("%s", p.w.s.hintUnasked())
 			return false
 		}
 		p.block.Dropped++
@@ -389,7 +407,19 @@ func (p *preparation) undecodable(r *record.Record, key, value error) bool {
 		p.err = source.EndRun(p.decodeError(r.Offset, key, value))
 		return false
 	default:
+		if p.w.s.reencodes && (unasked(key) || unasked(value)) {
+			p.err = p.decodeError(r.Offset, key, value)
+			return false
+		}
 		return true
+	}
+}
+
+// sawFlaw tells of the first record that cannot be decoded at once when nobody knows
+// when the run ends.
+func (s *consumeSink) sawFlaw(flaw string) {
+	if s.tellFlaw != nil {
+		s.flawed.Do(func() { s.tellFlaw(flaw) })
 	}
 }
 

@@ -29,6 +29,7 @@ func newToSink(ctx context.Context, s *consumeSink, t *target) *toSink {
 	to := t.o.to
 	if !to.encoded {
 		s.needs = output.Needs{Key: to.decodedKey, Value: to.decodedValue}
+		s.reencodes = to.decodedKey || to.decodedValue
 	}
 	s.decodesKey = s.needs.Key || s.onDecode != "raw"
 	s.decodesValue = s.needs.Value || s.onDecode != "raw"

@@ -78,7 +78,7 @@ const bySchema = "auto by schema"
 // In returns c as it is meant where records come from e, with nothing left open.
 func (c Choice) In(e Env) Choice {
 	c = c.Or(Choice{Key: Auto, Value: Auto})
-	c.Key, c.Value = withoutSynonym(c.Key), withoutSynonym(c.Value)
+	c.Key, c.Value = Named(c.Key), Named(c.Value)
 	if e.Registry == nil && e.Internal == nil {
 		return c
 	}
@@ -91,7 +91,9 @@ func (c Choice) In(e Env) Choice {
 	return c
 }
 
-func withoutSynonym(word string) string {
+// Named returns the name of the decoder that a word is a synonym of; other words
+// stay as they are.
+func Named(word string) string {
 	if name, _, err := named(word); err == nil {
 		return name
 	}

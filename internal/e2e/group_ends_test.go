@@ -311,7 +311,7 @@ func TestAMemberThatWasAsleep(t *testing.T) {
 	b := start(t, args, each(p.take))
 	b.gets(20*time.Second, 500)
 	a.signal(syscall.SIGSTOP)
-	b.told(30*time.Second, "+ default/"+topic+" (", "partition")
+	members(t, c, group, 1) // its session is over
 	b.gets(30*time.Second, b.out.count()+5000)
 	a.signal(syscall.SIGCONT)
 	a.told(15*time.Second, "group "+group+" has lost this run")

@@ -62,6 +62,16 @@ func TestTwoThousandPartitions(t *testing.T) {
 	const parts = 2000
 	c.CreateTopic(topic, parts, nil)
 	c.Produce(topic, numbered(c, 1234, 0, 10)...)
+	// The broker tells who leads long before it has made all of their logs.
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		ends, err := c.Admin().ListEndOffsets(t.Context(), topic)
+		if err == nil && ends.Error() == nil && len(ends[topic]) == parts {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the partitions do not get ready: ", err, ends.Error())
+		}
+	}
 	r := run(t, []string{"-b", c.Bootstrap(), "consume", topic, "-J", "-e"})
 	r.exits(t, 0)
 	r.figures(t, "-e on 2,000 partitions")

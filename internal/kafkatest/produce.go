@@ -2,6 +2,7 @@ package kafkatest
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -111,6 +112,7 @@ func (c *Cluster) TryProduceRaw(topic string, partition int32, batch []byte) (in
 // Tx is one open transaction.
 type Tx struct {
 	c  *Cluster
+	id string
 	cl *kgo.Client
 }
 
@@ -121,7 +123,7 @@ func (c *Cluster) Begin(id string) *Tx {
 	cl := c.producer(kgo.TransactionalID(id), kgo.TransactionTimeout(5*time.Minute))
 	c.t.Cleanup(cl.Close)
 	c.check(cl.BeginTransaction())
-	return &Tx{c: c, cl: cl}
+	return &Tx{c: c, id: id, cl: cl}
 }
 
 // Produce writes records in the transaction and returns when they are in the
@@ -131,10 +133,12 @@ func (tx *Tx) Produce(topic string, records ...Record) {
 	tx.c.write(tx.cl, topic, records)
 }
 
-// Commit ends the transaction; its records become visible to read_committed.
+// Commit ends the transaction and returns when that is in every partition's log;
+// its records become visible to read_committed.
 func (tx *Tx) Commit() { tx.c.t.Helper(); tx.end(kgo.TryCommit) }
 
-// Abort ends the transaction; its records stay in the log and are not committed.
+// Abort ends the transaction and returns when that is in every partition's log;
+// its records stay there and are not committed.
 func (tx *Tx) Abort() { tx.c.t.Helper(); tx.end(kgo.TryAbort) }
 
 // Again opens the next transaction of the same producer.
@@ -145,4 +149,11 @@ func (tx *Tx) end(how kgo.TransactionEndTry) {
 	ctx, cancel := tx.c.context()
 	defer cancel()
 	tx.c.check(tx.cl.EndTransaction(ctx, how))
+	if !tx.c.rig.real {
+		return
+	}
+	tx.c.until(ctx, "the markers of "+tx.id, func() bool { // which are written after the answer
+		all, err := tx.c.Admin().DescribeTransactions(ctx, tx.id)
+		return err == nil && !strings.HasPrefix(all[tx.id].State, "Prepare") && all[tx.id].Err == nil
+	})
 }

@@ -221,6 +221,9 @@ func (e *engine) written(c *Chunk, b Block, err error) {
 	e.stats.Records += int64(b.Written)
 	e.stats.Bytes += int64(len(b.Data) + b.Size)
 	e.stats.Dropped += int64(b.Dropped)
+	if e.stats.Undone == 0 {
+		e.stats.Flaw = b.Flaw
+	}
 	e.stats.Undone += int64(b.Undone)
 	if e.stats.Failed == 0 {
 		e.stats.Failure = b.Failure

@@ -286,14 +286,22 @@ func (m *member) commits(p cluster.TopicPartition) bool {
 
 // given reports when partitions were last given or taken, and how many there are.
 func (m *member) given() (since time.Time, n int) {
+	held := m.held()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, held := range m.owned {
+	return m.since, len(held)
+}
+
+// held are the partitions that are this member's to be read.
+func (m *member) held() (list []cluster.TopicPartition) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p, held := range m.owned {
 		if held {
-			n++
+			list = append(list, p)
 		}
 	}
-	return m.since, n
+	return list
 }
 
 // joining says since when the group is being joined; zero if it is not.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -93,7 +94,26 @@ func (r *reader) restless() bool {
 	if r.e.Exit {
 		return true
 	}
-	return since.IsZero() && !slow || n == 0 && !since.IsZero() && !idle
+	return since.IsZero() && !slow || n == 0 && !since.IsZero() && !idle || r.finishes() && r.shareStopped()
+}
+
+// shareStopped reports whether something was stopped, and the group has given this
+// run nothing that is still read, or is still to be begun.
+func (r *reader) shareStopped() bool {
+	r.mu.Lock()
+	stopped := len(r.reasons) > 0
+	r.mu.Unlock()
+	held := r.group.member().held()
+	if !stopped || len(held) == 0 {
+		return false
+	}
+	over := map[cluster.TopicPartition]bool{}
+	for at, d := range r.live {
+		p := cluster.TopicPartition{Topic: at.topic, Partition: at.partition}
+		was, some := over[p]
+		over[p] = d.state != reading && (was || !some)
+	}
+	return !slices.ContainsFunc(held, func(p cluster.TopicPartition) bool { return !over[p] })
 }
 
 // hasShare reports whether all that the group gives this run has been given, so
@@ -108,8 +128,10 @@ func (r *reader) hasShare(ctx context.Context) bool {
 	switch {
 	case len(m.wanted()) == 0:
 		return r.e.Exit
-	case !r.e.Exit:
-		return r.e.PerSplit > 0 && n > 0
+	case !r.e.Exit && r.e.PerSplit > 0:
+		return n > 0
+	case !r.e.Exit && !r.shareStopped():
+		return false
 	case since.IsZero():
 		return false
 	case n == 0 && time.Since(since) < givenPatience:

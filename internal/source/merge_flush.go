@@ -50,7 +50,8 @@ func (m *merger) through(entries []entry, j *job, to int, next int64) []entry {
 	var err error
 	if to == len(j.block.Cuts) { // the job is done
 		whole := &j.block
-		b.Filtered, b.Dropped, b.Undone, b.Failed, b.Failure = whole.Filtered, whole.Dropped, whole.Undone, whole.Failed, whole.Failure
+		b.Filtered, b.Dropped, b.Undone, b.Failed = whole.Filtered, whole.Dropped, whole.Undone, whole.Failed
+		b.Flaw, b.Failure = whole.Flaw, whole.Failure
 		err = j.err
 	}
 	j.through, j.first = to, max(c.first, next)
@@ -113,7 +114,7 @@ func (m *merger) account() {
 			continue
 		}
 		b, _ := m.p.spare.prepare(j.chunk, h.lane.at)
-		m.p.written(j.chunk, Block{Filtered: b.Filtered, Dropped: b.Dropped, Undone: b.Undone, Failed: b.Failed, Failure: b.Failure, Next: j.block.Cuts[h.lane.at].Offset}, nil)
+		m.p.written(j.chunk, Block{Filtered: b.Filtered, Dropped: b.Dropped, Undone: b.Undone, Flaw: b.Flaw, Failed: b.Failed, Failure: b.Failure, Next: j.block.Cuts[h.lane.at].Offset}, nil)
 		free(b)
 	}
 }

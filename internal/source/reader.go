@@ -180,7 +180,7 @@ func (r *reader) fail(err error) {
 			st.Target = at
 		}
 		st.Own = st.Own || at == r.name
-		st.Stopped = st.Stopped || fault.KindOf(err) == fault.Partial
+		st.Stopped = st.Stopped || fault.KindOf(err) == fault.Partial // such as a split that was left at once
 		if st.Err == nil {
 			st.Err = err
 		}
@@ -215,7 +215,10 @@ func (r *reader) finished(s *split, list []*delivery, all bool, err error) {
 	}
 	if err != nil {
 		without := 1 + r.refused(s.Topic, err)
-		r.e.account(r.name, func(st *ClusterStats) { st.Splits -= without })
+		r.e.account(r.name, func(st *ClusterStats) {
+			st.Splits -= without
+			st.Stopped = true
+		})
 		r.fail(err)
 	}
 	r.mu.Lock()

@@ -166,6 +166,7 @@ type Block struct {
 	Filtered int    // deliveries that a filter has left out
 	Dropped  int    // deliveries left out because they could not be decoded
 	Undone   int    // deliveries whose key or value could not be decoded
+	Flaw     string // where the first of these is, and why
 	Failed   int    // deliveries left out because a filter failed for them
 	Failure  string // where the first of these is, and why
 	Next     int64  // the split's position once all has been written
@@ -194,6 +195,7 @@ type Stats struct {
 	Bytes    int64 // bytes written
 	Dropped  int64
 	Undone   int64
+	Flaw     string // about the first that could not be decoded
 	Failed   int64
 	Failure  string // about the first that failed
 	Late     int64  // deliveries that came when Order had passed their time
@@ -209,7 +211,7 @@ type ClusterStats struct {
 	Splits  int // found and not failed before they were read
 	Records int64
 	Err     error // the first reason why the cluster, or a part of it, gave no full result
-	Stopped bool  // a policy stopped some of its splits
+	Stopped bool  // some of its splits were stopped: by a policy, or by what they hold
 	Faults  int   // how many such reasons there were; each has been told as an Event
 	// Target is the cluster that some of these reasons are about, if it is another
 	// one, to which the records go; Own says that others are about this one.

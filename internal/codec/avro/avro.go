@@ -34,6 +34,7 @@ type Schema struct {
 	canonical string
 	marker    []byte // of the single-object encoding; nil when that is not asked for
 	bytes     bool   // it is bytes as a whole
+	annotated bool   // with a logical type
 	ratio     int    // bytes of output that a byte of a payload may make
 }
 
@@ -44,7 +45,7 @@ func Compile(def codec.Definition, o Options) (codec.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Schema{name: root.typeName(), canonical: canonical(root), bytes: root.kind == kindBytes}
+	s := &Schema{name: root.typeName(), canonical: canonical(root), bytes: root.kind == kindBytes, annotated: root.annotated}
 	s.program, s.ratio = compile(root, o.Tagged)
 	if o.SingleObject {
 		s.marker = binary.LittleEndian.AppendUint64([]byte{0xc3, 0x01}, s.Fingerprint())
@@ -92,19 +93,25 @@ func (s *Schema) AppendJSON(dst, payload []byte) ([]byte, error) {
 	return out, nil
 }
 
-// framed reads a payload that a registry's id stands before. The registry's own
-// serializer for Java writes bytes, where they are the whole value, without their
-// length, and reads them so; other programs keep to the specification. What does
-// not fit that is taken to be Java's.
+// framed reads a payload that a registry's id stands before. Confluent's serializers
+// write bytes, where they are the whole value, without their length, and their
+// deserializers read them so. Of bytes with a logical type only the one for Java does
+// that: they are read as the specification says if that fits.
 func (s *Schema) framed(dst, payload []byte) ([]byte, error) {
-	out, err := s.value(dst, payload)
-	if err == nil || !s.bytes {
-		return out, err
+	if !s.bytes {
+		return s.value(dst, payload)
 	}
-	if out, e := s.value(dst, append(binary.AppendVarint(nil, int64(len(payload))), payload...)); e == nil {
-		return out, nil
+	out, err := dst, error(nil)
+	if s.annotated {
+		if out, err = s.value(dst, payload); err == nil {
+			return out, nil
+		}
 	}
-	return dst, err
+	out, e := s.value(dst, append(binary.AppendVarint(nil, int64(len(payload))), payload...))
+	if e != nil && err != nil {
+		return dst, err
+	}
+	return out, e
 }
 
 func (s *Schema) value(dst, payload []byte) ([]byte, error) {

@@ -48,7 +48,7 @@ func TestDocsTable(t *testing.T) {
 			tagged bool
 			want   string
 		}{{false, plain}, {true, tagged}} {
-			got, err := schemaOf(t, Options{Tagged: form.tagged}, schema).AppendJSON(nil, unhex(t, bytes))
+			got, err := schemaOf(t, Options{Tagged: form.tagged, SingleObject: true}, schema).AppendJSON(nil, unhex(t, bytes))
 			if err != nil || string(got) != form.want {
 				t.Errorf("%s of %s, tagged %v: %s, %v; the page has %s", schema, bytes, form.tagged, got, err, form.want)
 			}

@@ -45,6 +45,7 @@ var logicalTypes = map[string]struct {
 // over: the value is shown as what it is stored as.
 func (t *typ) annotate(v map[string]any) {
 	name, _ := v["logicalType"].(string)
+	t.annotated = name != ""
 	switch {
 	case name == "decimal" && (t.kind == kindBytes || t.kind == kindFixed):
 		t.decimal(v)

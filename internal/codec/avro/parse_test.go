@@ -73,7 +73,7 @@ func TestSchemasThatAreTaken(t *testing.T) {
 			if tagged {
 				want = c.tagged
 			}
-			got, err := schemaOf(t, Options{Tagged: tagged}, c.schema).AppendJSON(nil, unhex(t, c.payload))
+			got, err := schemaOf(t, Options{Tagged: tagged, SingleObject: true}, c.schema).AppendJSON(nil, unhex(t, c.payload))
 			if err != nil || string(got) != want {
 				t.Errorf("%s, tagged %v: %s, %v; want %s", c.name, tagged, got, err, want)
 			}

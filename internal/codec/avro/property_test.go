@@ -299,7 +299,7 @@ func TestAnotherLibrarysValues(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			ours := schemaOf(t, Options{Tagged: tagged}, string(text))
+			ours := schemaOf(t, Options{Tagged: tagged, SingleObject: true}, string(text))
 			got, err := ours.AppendJSON(nil, payload)
 			if err != nil || !sameJSON(t, string(got), string(wanted)) {
 				r.Fatalf("%s of %x, tagged %v: %s, %v; want %s", text, payload, tagged, got, err, wanted)

@@ -47,7 +47,9 @@ type typ struct {
 	branches []*typ // of a union
 	size     int    // of a fixed
 	logical  logical
-	scale    int // of a decimal
+	// annotated says that a logical type is named, known or not.
+	annotated bool
+	scale     int // of a decimal
 }
 
 type field struct {
