@@ -292,7 +292,7 @@ func TestARunDoesNotWriteWrongIDs(t *testing.T) {
 			says: []string{"the registry of east does not answer: http://"},
 		},
 		{
-			name: "down, where what is wrong is left out", arrange: func(r *copyRig) { r.east.Stop() }, records: []kafkatest.Record{hi}, args: []string{"--on-decode-error", "skip"}, code: 1,
+			name: "down, where what is wrong is left out", arrange: func(r *copyRig) { r.east.Stop() }, records: []kafkatest.Record{hi}, args: []string{"--on-decode-error", "skip"}, code: 3,
 			says: []string{
 				"; with --registry-copy a partition stops at a record whose schema is not known yet\n",
 				"kcm: hint: skip leaves out records that are wrong themselves; --registry-copy copies none of the others without an answer of the registry\n",
