@@ -59,6 +59,7 @@ type Options struct {
 	WaitTopics bool      // a missing topic is waited for; otherwise it is a failure
 	FailFast   bool      // the first cluster that cannot be reached ends the run
 	OnGap      GapPolicy // what to do when the log no longer has a position
+	GapAtStart bool      // OnGap holds as well for an offset or a commit at which Offsets has a split begin; otherwise it begins at the log's start, and that is told
 	OnRecreate RecreatePolicy
 	OnRemove   RemovePolicy
 
