@@ -85,6 +85,7 @@ type consumeOptions struct {
 	filter    *filter.Filter // nil is none
 	group     groupOptions
 	onGap     source.GapPolicy
+	gapSaid   bool // somebody chose it: it holds for starts as well
 	changes   changeOptions
 	maxBatch  int64
 	files     fileOptions
@@ -216,6 +217,7 @@ func newConsumeOptions(env *Env, cmd *cobra.Command, f consumeFlags, args []stri
 		onDecode: f.onDecode, onGap: source.GapPolicy(f.onGap), started: env.Now(), progress: f.progress, metrics: f.metrics,
 		replay: replayOptions{path: f.replay},
 	}
+	o.gapSaid = given(env, cmd, "on-gap") != settings.Default
 	for _, step := range []func() error{
 		o.checkWords,
 		func() error { return oneOf("--on-decode-error", f.onDecode, "raw", "skip", "fail") },

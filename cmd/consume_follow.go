@@ -87,7 +87,7 @@ func (p *planner) options(view *metadata.View) (source.Options, error) {
 	opts := source.Options{
 		Wants: plan.Wants, Clusters: plan.Clusters,
 		Partitions: o.narrow.partitions, Offsets: o.offsets, Start: o.start, Exit: o.exit, Bounded: o.bounded, Limit: o.limit, Timeout: o.bounds.timeout,
-		WaitTopics: o.wait || (!o.bounded && !view.AdHoc), FailFast: o.failFast, OnGap: o.onGap, GiveUp: o.env.run.globals.giveUp,
+		WaitTopics: o.wait || (!o.bounded && !view.AdHoc), FailFast: o.failFast, OnGap: o.onGap, GapAtStart: o.gapSaid, GiveUp: o.env.run.globals.giveUp,
 		OnRecreate: o.changes.onRecreate, OnRemove: o.changes.onRemove, DrainTimeout: o.changes.drain, Retain: o.changes.retain, Refresh: o.changes.topics,
 		MaxBatch: o.maxBatch, Started: o.started, Sink: p.sink, Event: o.event,
 	}

@@ -88,7 +88,7 @@ func (o *consumeOptions) setSchemas(cmd *cobra.Command, f schemaFlags) (err erro
 			o.env.run.notices.Notef("the registry of %s answers again", cluster)
 			return
 		}
-		o.env.run.notices.Warnf("%v; what needs a schema that is not known yet comes as bytes until it does", down)
+		o.env.run.notices.Warnf("%v; %s", down, o.withoutRegistry())
 	}
 	o.schemas = s
 	if err := f.check(); err != nil {
@@ -112,6 +112,14 @@ func (o *consumeOptions) setSchemas(cmd *cobra.Command, f schemaFlags) (err erro
 		return err
 	}
 	return s.take(schema, &o.decode)
+}
+
+// withoutRegistry is what becomes of records while a registry does not answer.
+func (o *consumeOptions) withoutRegistry() string {
+	if o.copiesSchemas() {
+		return "with --registry-copy a partition stops at a record whose schema is not known yet"
+	}
+	return "what needs a schema that is not known yet comes as bytes until it does"
 }
 
 // take has messages of a file where the decoder protobuf was chosen, or else in

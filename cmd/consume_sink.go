@@ -1,14 +1,11 @@
 package cmd
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/kcm-cli/kcm/internal/codec"
-	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/filter"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/output/files"
@@ -25,6 +22,7 @@ type consumeSink struct {
 	schemas  *schemas
 	decode   codec.Choice // the command's own
 	onDecode string
+	copies   bool // schemas: nothing goes whose schema is not known
 	// decodesKey and decodesValue say what is decoded at all.
 	decodesKey, decodesValue bool
 	limit                    int64 // for formats that number records; negative is none
@@ -52,6 +50,7 @@ func newConsumeSink(o *consumeOptions) *consumeSink {
 	s := &consumeSink{
 		out: output.NewStdout(o.env.Stdout), format: o.format, needs: o.format.Needs(),
 		schemas: o.schemas, decode: o.decode, onDecode: o.onDecode, limit: -1, filter: o.filter,
+		copies: o.copiesSchemas(),
 	}
 	if !o.stores() { // positions are kept of what readers have taken: little is to be on its way
 		s.out.Widen()
@@ -382,60 +381,6 @@ func (p *preparation) admit(r *record.Record, stream int) (key, value *record.Va
 		return nil, nil, p.err == nil
 	}
 	return key, value, true
-}
-
-// undecodable applies the policy to a record and reports whether it is written.
-func (p *preparation) undecodable(r *record.Record, key, value error) bool {
-	p.block.Undone++
-	if p.block.Flaw == "" {
-		p.block.Flaw = fmt.Sprintf("%s offset %d: %v", p.split, r.Offset, cmp.Or(key, value))
-		p.w.s.sawFlaw(p.block.Flaw)
-	}
-	switch p.w.s.onDecode {
-	case "skip":
-		if unasked(key) || unasked(value) {
-			p.err = p.decodeError(r.Offset, key, value).
-				WithHint("skip leaves out records that are wrong themselves; --on-decode-error raw writes also these")
-			return false
-		}
-		p.block.Dropped++
-		p.seen = r.Offset + 1
-		return false
-	case "fail":
-		p.err = source.EndRun(p.decodeError(r.Offset, key, value))
-		return false
-	default:
-		if p.w.s.reencodes && (unasked(key) || unasked(value)) {
-			p.err = p.decodeError(r.Offset, key, value)
-			return false
-		}
-		return true
-	}
-}
-
-// sawFlaw tells of the first record that cannot be decoded at once when nobody knows
-// when the run ends.
-func (s *consumeSink) sawFlaw(flaw string) {
-	if s.tellFlaw != nil {
-		s.flawed.Do(func() { s.tellFlaw(flaw) })
-	}
-}
-
-// unasked reports that a registry did not answer or refused to: nothing is known
-// about the record.
-func unasked(err error) bool {
-	kind := fault.KindOf(err)
-	return err != nil && (kind == fault.Unreachable || kind == fault.Auth)
-}
-
-// decodeError has a kind of its own, whatever the cause is: a registry that cannot be
-// reached is no cluster that cannot.
-func (p *preparation) decodeError(offset int64, key, value error) *fault.Error {
-	side, err := "value", value
-	if key != nil {
-		side, err = "key", key
-	}
-	return fault.New(fault.Failed, "%s: offset %d: the %s cannot be decoded: %w", p.split, offset, side, err).On(p.split.Cluster)
 }
 
 // isClosed reports that nobody reads standard output any more.

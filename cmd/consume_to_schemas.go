@@ -32,6 +32,9 @@ func (o *consumeOptions) setRegistryCopy(wanted bool) error {
 	return nil
 }
 
+// copiesSchemas reports whether --registry-copy is in force.
+func (o *consumeOptions) copiesSchemas() bool { return o.to != nil && o.to.copiesSchemas }
+
 // schemaCopies have framed keys and values name their schemas by the ids of the
 // target's registry, to which the schemas are copied. A nil *schemaCopies leaves
 // everything as it is.

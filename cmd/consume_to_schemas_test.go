@@ -277,6 +277,11 @@ func TestARunDoesNotWriteWrongIDs(t *testing.T) {
 			records: []kafkatest.Record{{Value: []byte("first")}, hi}, code: 3, holds: 1,
 			says: []string{"/0 offset 1: --registry-copy: the value: subject ", "-value cannot be registered: the registry of west finds the schema incompatible with the earlier versions: 409 reader field x is missing"},
 		},
+		{
+			name: "forbidden by the target", arrange: func(r *copyRig) { r.west.Forbid(r.subject("value")) },
+			records: []kafkatest.Record{hi}, args: []string{"-p", "0"}, code: 1,
+			says: []string{"/0 offset 0: --registry-copy: the value: the registry of west forbids requests without credentials to register a version of subject ", "-value (403)"},
+		},
 		{name: "nothing is written", arrange: func(r *copyRig) { r.west.Refuse(r.subject("value"), "no") }, records: []kafkatest.Record{hi}, args: []string{"-p", "0"}, code: 1},
 		{
 			name: "the target's registry is down", arrange: func(r *copyRig) { r.west.Stop() }, records: []kafkatest.Record{hi}, code: 3,
@@ -285,6 +290,13 @@ func TestARunDoesNotWriteWrongIDs(t *testing.T) {
 		{
 			name: "the source's registry is down", arrange: func(r *copyRig) { r.east.Stop() }, records: []kafkatest.Record{hi}, code: 3,
 			says: []string{"the registry of east does not answer: http://"},
+		},
+		{
+			name: "down, where what is wrong is left out", arrange: func(r *copyRig) { r.east.Stop() }, records: []kafkatest.Record{hi}, args: []string{"--on-decode-error", "skip"}, code: 3,
+			says: []string{
+				"; with --registry-copy a partition stops at a record whose schema is not known yet\n",
+				"kcm: hint: skip leaves out records that are wrong themselves; --registry-copy copies none of the others without an answer of the registry\n",
+			},
 		},
 		{
 			name: "not what its schema says", records: []kafkatest.Record{{Value: framedBy(1, 99, 'h')}}, code: 3,

@@ -2,8 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -145,7 +143,13 @@ func eachRegistry[A any](ctx context.Context, view *metadata.View, names []strin
 	replies := make([]registryReply[A], len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
-		wg.Go(func() { replies[i].answer, replies[i].err = ask(ctx, name, clients[i]) })
+		wg.Go(func() {
+			answer, err := ask(ctx, name, clients[i])
+			if err != nil {
+				err = fault.New(fault.KindOf(err), "%w", err).On(name)
+			}
+			replies[i] = registryReply[A]{answer, err}
+		})
 	}
 	wg.Wait()
 	return replies, ctx.Err()
@@ -165,22 +169,19 @@ func describeSchema(ctx context.Context, o *describeOptions, view *metadata.View
 		return nil, nil, err
 	}
 	if q.clusters, err = registryNames(view, q.clusters); err != nil {
-		return &schemaDocs{Error: errorOf(err)}, nil, err
+		return &schemaDocs{query: q, Error: errorOf(err)}, nil, err
 	}
 	replies, err := eachRegistry(ctx, view, q.clusters, q.ask)
 	if err != nil {
 		return nil, nil, err
 	}
-	doc := &schemaDocs{query: q.String(), count: len(q.clusters)}
+	doc := &schemaDocs{query: q, count: len(q.clusters)}
 	var failed []error
-	var lacking []error // of registries that do not have it
-	var without []string
-	var near []string
+	var lacks []lack
 	for i, r := range replies {
-		switch {
-		case errors.Is(r.err, registry.ErrNotFound) && r.answer.doc == nil:
-			lacking, without = append(lacking, r.err), append(without, q.clusters[i])
-			near = append(near, r.answer.near...)
+		switch name := q.clusters[i]; {
+		case r.answer.doc == nil && lacksIt(r.err):
+			lacks = append(lacks, lack{name, r.err, r.answer.near, r.answer.more})
 			continue
 		case r.err != nil:
 			failed = append(failed, r.err)
@@ -191,122 +192,16 @@ func describeSchema(ctx context.Context, o *describeOptions, view *metadata.View
 			doc.Failed = append(doc.Failed, failedDoc{q.clusters[i], r.err.Error()})
 		}
 	}
-	if len(doc.Schemas) > 0 || len(lacking) == 0 {
+	if len(doc.Schemas) > 0 || len(lacks) == 0 {
 		return doc, failed, nil
 	}
-	slices.Sort(near)
-	none := q.notFound(view, lacking, slices.Compact(near))
-	doc.Error = errorOf(none)
+	none := q.notFound(view, lacks)
+	doc.Error, doc.lacks = errorOf(none), lacks
 	if len(failed) == 0 {
 		return doc, nil, none
 	}
-	partly := fault.New(fault.Partial, "%w on %s; %w", none, strings.Join(without, ", "), someFailed(failed))
-	if hint := fault.HintOf(none); hint != "" {
-		partly = partly.WithHint("%s", hint)
-	}
-	doc.lacking = partly
+	doc.lacking = fault.New(fault.Partial, "%s; %w", none, someFailed(failed)).WithHint("%s", fault.HintOf(none))
 	return doc, failed, nil
-}
-
-// notFound is the error for what no registry has.
-func (q schemaQuery) notFound(view *metadata.View, errs []error, near []string) error {
-	err := fault.New(fault.Failed, "there is no %s", q)
-	if len(errs) == 1 {
-		err = fault.New(fault.Failed, "%w", errs[0])
-	}
-	if name, rest, ok := strings.Cut(q.subject, "/"); ok && !q.named {
-		names, _ := clusterNames(view, nil)
-		if c := fault.Nearest(name, names); c != "" {
-			return err.WithHint("there is no cluster %s; did you mean %s/%s?", name, c, rest)
-		}
-	}
-	if len(near) > 0 {
-		return err.WithHint("did you mean %s?", joinWords(near))
-	}
-	return err
-}
-
-// schemaAnswer is what a registry says.
-type schemaAnswer struct {
-	doc  *schemaDoc
-	near []string // the names nearest to a subject that is not there
-}
-
-// ask asks one registry. An error may come with a document, which lacks
-// something then.
-func (q schemaQuery) ask(ctx context.Context, name string, c *registry.Client) (a schemaAnswer, err error) {
-	if q.subject == "" {
-		a.doc, err = askID(ctx, name, c, q.id)
-		return a, err
-	}
-	versions, err := c.Versions(ctx, q.subject)
-	if err != nil {
-		if errors.Is(err, registry.ErrNotFound) {
-			a.near = nearSubjects(ctx, c, q.subject)
-		}
-		return a, err
-	}
-	if q.number > 0 && !slices.ContainsFunc(versions, func(v registry.Version) bool { return v.Number == q.number }) {
-		a.doc, err = q.askNumber(ctx, name, c, versions)
-	} else {
-		a.doc, err = q.askVersion(ctx, name, c, versions, q.number)
-	}
-	return a, err
-}
-
-// askNumber takes the number for an id, since it is no version.
-func (q schemaQuery) askNumber(ctx context.Context, name string, c *registry.Client, versions []registry.Version) (*schemaDoc, error) {
-	uses, err := c.Uses(ctx, q.id.Number)
-	if err != nil && !errors.Is(err, registry.ErrNotFound) {
-		return nil, err
-	}
-	for _, u := range uses {
-		if u.Subject == q.subject {
-			return q.askVersion(ctx, name, c, versions, u.Version)
-		}
-	}
-	return nil, fault.New(fault.Failed, "subject %s of %s has neither a version nor a schema %d", q.subject, c, q.number).
-		WithHint("it has %s", versionsText(versionDocs(versions)))
-}
-
-// askVersion asks for a version of the subject; 0 is the latest.
-func (q schemaQuery) askVersion(ctx context.Context, name string, c *registry.Client, versions []registry.Version, version int) (*schemaDoc, error) {
-	alive := func(v registry.Version) bool { return !v.Deleted }
-	if version == 0 && len(versions) > 0 && !slices.ContainsFunc(versions, alive) {
-		version = versions[len(versions)-1].Number // all are deleted
-	}
-	e, err := c.Entry(ctx, q.subject, version)
-	if err != nil {
-		return nil, err
-	}
-	d := newSchemaDoc(name, e)
-	d.Versions = versionDocs(versions)
-	level, err := c.Compatibility(ctx, q.subject)
-	if err != nil {
-		d.Error = errorOf(err)
-		return d, fault.New(fault.Partial, "%w", err)
-	}
-	own := !level.Global
-	d.Compatibility, d.Own = &level.Level, &own
-	return d, nil
-}
-
-// askID asks for the schema of an id, wherever it stands.
-func askID(ctx context.Context, name string, c *registry.Client, id codec.ID) (*schemaDoc, error) {
-	e, err := c.EntryByID(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	d := newSchemaDoc(name, e)
-	if id.Number == 0 {
-		return d, nil
-	}
-	d.Subjects, err = c.Uses(ctx, id.Number)
-	if err != nil && !errors.Is(err, registry.ErrNotFound) {
-		d.Error = errorOf(err)
-		return d, fault.New(fault.Partial, "%w", err)
-	}
-	return d, nil
 }
 
 func newSchemaDoc(name string, e *registry.Entry) *schemaDoc {
@@ -331,27 +226,4 @@ func versionDocs(versions []registry.Version) (docs []versionDoc) {
 		docs = append(docs, versionDoc{v.Number, v.Deleted})
 	}
 	return docs
-}
-
-// mostNear is how many subjects are offered for one that is not there.
-const mostNear = 3
-
-// nearSubjects are the names nearest to that of a subject that is not there: a
-// typing slip, or the topic without -value or -key.
-func nearSubjects(ctx context.Context, c *registry.Client, subject string) []string {
-	list, err := c.Subjects(ctx)
-	if err != nil {
-		return nil
-	}
-	var names, of []string
-	for _, s := range list {
-		names = append(names, s.Name)
-		if s.Name == subject+"-value" || s.Name == subject+"-key" {
-			of = append(of, s.Name)
-		}
-	}
-	if near := fault.Nearest(subject, names); near != "" && !slices.Contains(of, near) {
-		of = append(of, near)
-	}
-	return of[:min(len(of), mostNear)]
 }

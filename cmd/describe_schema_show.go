@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kcm-cli/kcm/internal/codec"
+	"github.com/kcm-cli/kcm/internal/codec/protobuf"
 	"github.com/kcm-cli/kcm/internal/output"
 )
 
@@ -16,8 +17,9 @@ type schemaDocs struct {
 	Failed  []failedDoc `json:"failed"`
 	Error   *string     `json:"error"` // no registry that answered has it
 
-	query   string
+	query   schemaQuery
 	count   int
+	lacks   []lack // registries without it, if there are only such and failures
 	lacking error
 }
 
@@ -69,18 +71,33 @@ func (d *schemaDocs) head(wide bool) output.Table {
 		}
 		t.Rows = append(t.Rows, append(row, trouble(s.Error)))
 	}
-	failed := d.Failed
-	if d.Error != nil {
-		failed = append(failed[:len(failed):len(failed)], failedDoc{"-", *d.Error})
-	}
-	for _, f := range failed {
-		row := output.Text(f.Cluster, "-", "-", "-", "-", "-")
+	for _, f := range d.without() {
+		row := output.Text(f.Cluster, dash(d.query.subject), "-", d.query.shownID(), "-", "-")
 		if wide {
 			row = append(row, output.Text("-", "-", "-")...)
 		}
 		t.Rows = append(t.Rows, append(row, trouble(&f.Error)))
 	}
 	return t
+}
+
+// without are the clusters that gave nothing, and why.
+func (d *schemaDocs) without() (list []failedDoc) {
+	for _, l := range d.lacks {
+		list = append(list, failedDoc{l.cluster, l.err.Error()})
+	}
+	if d.Error != nil && len(d.lacks) == 0 {
+		list = append(list, failedDoc{"-", *d.Error})
+	}
+	return append(list, d.Failed...)
+}
+
+// shownID is the number that was asked for as an id; - if it may be a version.
+func (q schemaQuery) shownID() string {
+	if q.subject == "" && q.id.Number != 0 {
+		return strconv.FormatInt(q.id.Number, 10)
+	}
+	return "-"
 }
 
 // compatibility is the level, and whether it is the registry's.
@@ -103,13 +120,15 @@ func (s schemaDoc) title() string {
 
 // schemaText shows a text line by line.
 func schemaText(title, kind, schema string) output.Table {
-	t := output.Table{Columns: []output.Column{{Header: title}}}
 	if kind != string(codec.Protobuf) {
 		var pretty bytes.Buffer
 		if json.Indent(&pretty, []byte(schema), "", "  ") == nil {
 			schema = pretty.String()
 		}
+	} else if text, made := protobuf.Text(schema); made {
+		schema, title = text, title+" (stored as a descriptor)"
 	}
+	t := output.Table{Columns: []output.Column{{Header: title}}}
 	schema = strings.ReplaceAll(strings.TrimRight(schema, "\r\n"), "\r\n", "\n")
 	for line := range strings.SplitSeq(schema, "\n") {
 		t.Rows = append(t.Rows, output.Text(strings.ReplaceAll(line, "\t", "    ")))

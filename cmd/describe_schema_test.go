@@ -243,7 +243,7 @@ func TestDescribeSchemaThatIsNotThere(t *testing.T) {
 	}{
 		{"order-value", 1, []string{"there is no subject order-value\n", "did you mean orders-value?"}},
 		{"east/orders", 1, []string{"subject orders is not in the registry of east", "did you mean orders-value?"}},
-		{"east/orders-value@9", 1, []string{"subject orders-value of the registry of east has neither a version nor a schema 9", "it has versions 1, 2"}},
+		{"east/orders-value@9", 1, []string{"subject orders-value of the registry of east has neither a version nor a schema 9", "east has versions 1, 2"}},
 		{"east/orders-value@8", 1, []string{"has neither a version nor a schema 8"}},
 		{"east/@99", 1, []string{"schema 99 is not in the registry of east"}},
 		{"@99", 1, []string{"there is no schema 99"}},
@@ -255,7 +255,7 @@ func TestDescribeSchemaThatIsNotThere(t *testing.T) {
 		{"orders-value --offline", 2, []string{"schemas are known to the registries only"}},
 		{"orders-value -m dead.yaml", 3, []string{"the registry of dead does not answer: http://"}},
 		{"dead/orders-value -m dead.yaml", 5, []string{"the registry of dead does not answer"}},
-		{"order-value -m dead.yaml", 3, []string{"subject order-value is not in the registry of east", "on east; ", "the registry of dead does not answer", "did you mean orders-value?"}},
+		{"order-value -m dead.yaml", 3, []string{"subject order-value is not in the registry of east; the registry of dead does not answer: http://", "did you mean orders-value?"}},
 	} {
 		args := strings.Fields(c.args)
 		if c.args == "" {

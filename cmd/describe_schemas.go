@@ -2,13 +2,10 @@ package cmd
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kcm-cli/kcm/internal/codec/registry"
 	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/output"
 )
@@ -57,7 +54,8 @@ func describeSchemas(ctx context.Context, o *describeOptions, view *metadata.Vie
 	if err != nil {
 		return &subjectsDoc{Failed: []failedDoc{{strings.Join(args, ""), err.Error()}}}, nil, err
 	}
-	replies, err := eachRegistry(ctx, view, names, listSubjects)
+	l := subjectLister{full: o.output != "table", slow: slowList, tell: o.env.run.notices.Notef}
+	replies, err := eachRegistry(ctx, view, names, l.list)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,66 +72,6 @@ func describeSchemas(ctx context.Context, o *describeOptions, view *metadata.Vie
 		}
 	}
 	return doc, failed, nil
-}
-
-// atOnce is how many subjects of one registry are asked for at the same time.
-const atOnce = 8
-
-// listSubjects lists the subjects of a registry. Its error is the first trouble,
-// behind which nothing more is asked.
-func listSubjects(ctx context.Context, name string, c *registry.Client) ([]subjectDoc, error) {
-	list, err := c.Subjects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	docs := make([]subjectDoc, len(list))
-	var first error
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range min(atOnce, len(list)) {
-		wg.Go(func() {
-			for i := range next {
-				docs[i] = subjectDoc{Cluster: name, Subject: list[i].Name, Deleted: list[i].Deleted}
-				err := docs[i].fill(ctx, c)
-				if err == nil {
-					continue
-				}
-				mu.Lock()
-				if first == nil {
-					first = err
-					stop()
-				}
-				docs[i].Error = errorOf(first)
-				mu.Unlock()
-			}
-		})
-	}
-	for i := range list {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	slices.SortFunc(docs, func(a, b subjectDoc) int { return strings.Compare(a.Subject, b.Subject) })
-	return docs, lessen(first, len(list) > 0)
-}
-
-func (d *subjectDoc) fill(ctx context.Context, c *registry.Client) error {
-	versions, err := c.Versions(ctx, d.Subject)
-	if err != nil {
-		return err
-	}
-	d.Versions = versionDocs(versions)
-	if d.Deleted {
-		return nil
-	}
-	e, err := c.Latest(ctx, d.Subject)
-	if err == nil {
-		d.ID, d.Type = &e.ID, optional(string(e.Definition.Type))
-	}
-	return err
 }
 
 func (d *subjectsDoc) tables(wide bool) []output.Table {

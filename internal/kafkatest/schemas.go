@@ -183,7 +183,11 @@ func (s *Schemas) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.post(w, r, path)
 		return
 	}
-	s.get(w, path)
+	if s.hides(r, path) {
+		notFound(w, 40401, fmt.Sprintf("Subject '%s' not found.", path[1]))
+		return
+	}
+	s.get(w, path, r.URL.Query().Get("deleted") == "true")
 }
 
 func (s *Schemas) post(w http.ResponseWriter, r *http.Request, path []string) {
@@ -197,6 +201,10 @@ func (s *Schemas) post(w http.ResponseWriter, r *http.Request, path []string) {
 		n.Type = ""
 	}
 	if len(path) == 3 && path[2] == "versions" {
+		if s.forbidden[n.Subject] {
+			answer(w, http.StatusForbidden, map[string]any{"error_code": 40301, "message": "Forbidden"})
+			return
+		}
 		if message := s.refused[n.Subject]; message != "" {
 			answer(w, http.StatusConflict, map[string]any{"error_code": 409, "message": message})
 			return
@@ -214,25 +222,30 @@ func (s *Schemas) post(w http.ResponseWriter, r *http.Request, path []string) {
 	notFound(w, 40403, "Schema not found")
 }
 
-func (s *Schemas) get(w http.ResponseWriter, path []string) {
+func (s *Schemas) get(w http.ResponseWriter, path []string, deleted bool) {
 	switch {
 	case len(path) >= 3 && path[0] == "schemas" && (path[1] == "ids" || path[1] == "guids"):
 		s.getSchema(w, path)
 	case path[0] == "config":
 		s.getLevel(w, path[1:])
 	case len(path) == 1 && path[0] == "subjects":
-		names := []string{}
-		for _, o := range s.stored {
-			if !slices.Contains(names, o.Subject) {
-				names = append(names, o.Subject)
-			}
-		}
-		answer(w, http.StatusOK, names)
+		answer(w, http.StatusOK, s.subjects(deleted))
 	case len(path) >= 3 && path[0] == "subjects" && path[2] == "versions":
 		s.getVersion(w, path[1], path[3:])
 	default:
 		notFound(w, 404, "HTTP 404 Not Found")
 	}
+}
+
+// subjects lists names, with or without what was deleted.
+func (s *Schemas) subjects(deleted bool) []string {
+	names := []string{}
+	for _, o := range s.stored {
+		if _, buried := s.buried[o.Subject]; !slices.Contains(names, o.Subject) && (deleted || !buried) {
+			names = append(names, o.Subject)
+		}
+	}
+	return names
 }
 
 func (s *Schemas) getSchema(w http.ResponseWriter, path []string) {

@@ -8,10 +8,12 @@ import (
 
 // schemaRules are what Schemas does beyond keeping schemas.
 type schemaRules struct {
-	levels  map[string]string // of subjects; of the registry under ""
-	refused map[string]string // subjects that take no new version, and why
-	guids   string            // what GUIDs begin with; empty: schemas get none
-	lies    map[int]string    // texts given for ids in place of what is stored
+	levels    map[string]string // of subjects; of the registry under ""
+	refused   map[string]string // subjects that take no new version, and why
+	forbidden map[string]bool   // subjects that nobody may register versions of
+	guids     string            // what GUIDs begin with; empty: schemas get none
+	lies      map[int]string    // texts given for ids in place of what is stored
+	buried    map[string]bool   // subjects that were deleted, and whether their versions are still given
 }
 
 // SetLevel sets the compatibility level of a subject, or with "" of the registry,
@@ -35,6 +37,16 @@ func (s *Schemas) Refuse(subject, message string) {
 	s.refused[subject] = message
 }
 
+// Forbid has it forbid new versions of a subject: 403.
+func (s *Schemas) Forbid(subject string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.forbidden == nil {
+		s.forbidden = map[string]bool{}
+	}
+	s.forbidden[subject] = true
+}
+
 // Lie has it give a text for an id that is not the schema's.
 func (s *Schemas) Lie(id int, text string) {
 	s.mu.Lock()
@@ -43,6 +55,26 @@ func (s *Schemas) Lie(id int, text string) {
 		s.lies = map[int]string{}
 	}
 	s.lies[id] = text
+}
+
+// Bury deletes a subject, but not for good: it is listed on demand, and served
+// says whether its versions are given on demand too.
+func (s *Schemas) Bury(subject string, served bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.buried == nil {
+		s.buried = map[string]bool{}
+	}
+	s.buried[subject] = served
+}
+
+// hides reports that a request is about versions that are not given.
+func (s *Schemas) hides(r *http.Request, path []string) bool {
+	if len(path) < 2 || path[0] != "subjects" {
+		return false
+	}
+	served, buried := s.buried[path[1]]
+	return buried && (!served || r.URL.Query().Get("deleted") != "true")
 }
 
 // All lists what it has, in the order in which that came.

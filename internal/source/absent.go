@@ -38,7 +38,8 @@ func (r *reader) topicTrouble(ctx context.Context, m match) error {
 	}
 	err := r.cluster.Explain(m.topic.Err, name)
 	gone := cluster.IsMissing(m.topic.Err)
-	if gone && r.again && !r.absent[name] {
+	news := !r.absent[name] && !r.away[name]
+	if gone && r.again && news {
 		err = r.missingTopic(ctx, name)
 	}
 	if fault.KindOf(err) == fault.Auth || (gone && !r.e.WaitTopics && r.again) {
@@ -49,8 +50,8 @@ func (r *reader) topicTrouble(ctx context.Context, m match) error {
 	if gone && !r.again {
 		return err
 	}
-	if !r.absent[name] {
-		r.absent[name] = true
+	if r.absent[name] = true; news {
+		r.away[name] = gone
 		r.untold = append(r.untold, absentTopic{name, err})
 	}
 	return err

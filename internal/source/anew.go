@@ -11,6 +11,7 @@ import (
 )
 
 func (f *feed) restart(s *split) {
+	delete(f.r.away, s.Topic)
 	err := f.r.recreated(s, true)
 	f.r.heardAnew(s)
 	if err != nil {
@@ -99,12 +100,15 @@ func (f *feed) missing(s *split, whole bool) {
 		return
 	}
 	f.r.absent[s.Topic] = true
-	if text := fmt.Sprintf("%s/%s: the topic does not exist any more; waiting for it", f.r.name, s.Topic); f.r.hear(text) {
+	text := fmt.Sprintf("%s/%s: the topic does not exist any more; waiting for it", f.r.name, s.Topic)
+	if news := !f.r.away[s.Topic] && f.r.hear(text); news {
+		f.r.away[s.Topic] = true
 		f.tell(Lost, s.Split, "%s", text)
 	}
 }
 
 func (f *feed) recovered(s *split) {
+	delete(f.r.away, s.Topic)
 	if !f.r.absent[s.Topic] {
 		f.tell(Back, s.Split, "%s: back", s)
 	} else if text := fmt.Sprintf("%s/%s: back", f.r.name, s.Topic); f.r.hear(text) {

@@ -216,10 +216,20 @@ func (r *reader) delivery(s *split, w *wanted, f facts) (d *delivery, ahead bool
 	if r.recall(s, d, false, rg) {
 		return d, false
 	}
+	r.tellBounds(s, d, b)
+	return d, b.Waits && d.from < d.until
+}
+
+// tellBounds tells what is not quite as asked. What was asked for and is gone is
+// met like any other gap, if the policy holds for it.
+func (r *reader) tellBounds(s *split, d *delivery, b spec.Bounds) {
+	if r.e.GapAtStart && r.e.OnGap != GapSkip && b.Lost > 0 {
+		d.from -= b.Lost
+		return
+	}
 	for _, n := range b.Notes {
 		r.event(Event{Kind: Note, Split: s.Split, Text: s.String() + ": " + n.Text, Depth: r.depthOf(n)})
 	}
-	return d, b.Waits && d.from < d.until
 }
 
 // comeBack begins a delivery where it was left, sf being the facts of now.
@@ -240,7 +250,9 @@ func (r *reader) comeBack(s *split, d *delivery, back *int64, err error) {
 func (r *reader) madeAnew(s *split, d *delivery) {
 	err := r.recreated(s, false)
 	if end, ok := errors.AsType[endRun](err); ok {
-		r.e.stop(end.error)
+		d.until, d.how = d.from, notRead
+		r.e.stop(end.error) // which tells it
+		return
 	}
 	if err != nil {
 		d.until, d.how = d.from, notRead

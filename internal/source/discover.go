@@ -349,6 +349,7 @@ func (r *reader) splits(ctx context.Context, m match) (fresh []*split, missing [
 		}
 		return nil, nil
 	}
+	delete(r.away, m.topic.Name)
 	r.checkPartitions(m.topic)
 	for _, p := range m.topic.Partitions {
 		if !r.e.Partitions.Has(p.ID) {

@@ -126,15 +126,11 @@ func (r *reader) hasShare(ctx context.Context) bool {
 	m := g.member()
 	since, n := m.given()
 	switch {
+	case !r.e.Exit && !r.shareStopped():
+		return r.e.PerSplit > 0 && n > 0 && len(m.wanted()) > 0
 	case len(m.wanted()) == 0:
 		return r.e.Exit
-	case !r.e.Exit && r.e.PerSplit > 0:
-		return n > 0
-	case !r.e.Exit && !r.shareStopped():
-		return false
-	case since.IsZero():
-		return false
-	case n == 0 && time.Since(since) < givenPatience:
+	case since.IsZero(), n == 0 && time.Since(since) < givenPatience:
 		return false
 	}
 	g.mu.Lock()

@@ -41,6 +41,7 @@ type reader struct {
 	checked  map[string]bool      // topics and patterns whose trouble is final, or that have been checked
 	heard    map[string]time.Time // when texts about whole topics were told
 	absent   map[string]bool      // topics and splits that have been told missing
+	away     map[string]bool      // topics whose absence has been told, until they are found again
 	untold   []absentTopic        // found missing at this look
 	noted    map[string]bool      // places whose trouble has been told while looking again
 	notes    int                  // on bounds that are not quite as asked
@@ -82,7 +83,7 @@ type place struct {
 func newReader(e *engine, name string, c *cluster.Cluster, wants []Want) *reader {
 	r := &reader{
 		e: e, name: name, cluster: c, desired: desire{wants, c}, feeds: map[feedKey]*feed{}, wake: make(chan struct{}, 1),
-		live: map[place]*delivery{}, origins: map[place]origin{}, checked: map[string]bool{}, absent: map[string]bool{},
+		live: map[place]*delivery{}, origins: map[place]origin{}, checked: map[string]bool{}, absent: map[string]bool{}, away: map[string]bool{},
 		noted: map[string]bool{}, heard: map[string]time.Time{}, familiar: map[place]bool{}, reasons: map[string]bool{}, unread: map[string]int{},
 		ids: map[string][][16]byte{}, remade: map[string]*remade{}, restarted: map[string]bool{},
 	}
@@ -180,7 +181,7 @@ func (r *reader) fail(err error) {
 			st.Target = at
 		}
 		st.Own = st.Own || at == r.name
-		st.Stopped = st.Stopped || fault.KindOf(err) == fault.Partial
+		st.Stopped = st.Stopped || fault.KindOf(err) == fault.Partial // such as a split that was left at once
 		if st.Err == nil {
 			st.Err = err
 		}
@@ -215,7 +216,10 @@ func (r *reader) finished(s *split, list []*delivery, all bool, err error) {
 	}
 	if err != nil {
 		without := 1 + r.refused(s.Topic, err)
-		r.e.account(r.name, func(st *ClusterStats) { st.Splits -= without })
+		r.e.account(r.name, func(st *ClusterStats) {
+			st.Splits -= without
+			st.Stopped = true
+		})
 		r.fail(err)
 	}
 	r.mu.Lock()

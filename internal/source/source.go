@@ -59,6 +59,7 @@ type Options struct {
 	WaitTopics bool      // a missing topic is waited for; otherwise it is a failure
 	FailFast   bool      // the first cluster that cannot be reached ends the run
 	OnGap      GapPolicy // what to do when the log no longer has a position
+	GapAtStart bool      // OnGap holds as well for an offset or a commit at which Offsets has a split begin; otherwise it begins at the log's start, and that is told
 	OnRecreate RecreatePolicy
 	OnRemove   RemovePolicy
 
@@ -211,7 +212,7 @@ type ClusterStats struct {
 	Splits  int // found and not failed before they were read
 	Records int64
 	Err     error // the first reason why the cluster, or a part of it, gave no full result
-	Stopped bool  // a policy stopped some of its splits
+	Stopped bool  // some of its splits were stopped: by a policy, or by what they hold
 	Faults  int   // how many such reasons there were; each has been told as an Event
 	// Target is the cluster that some of these reasons are about, if it is another
 	// one, to which the records go; Own says that others are about this one.

@@ -1,6 +1,9 @@
 package spec
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Open is the Until of a range that has no end.
 const Open int64 = maxInt64
@@ -32,6 +35,9 @@ type Bounds struct {
 	// Waits says that From lies beyond the end of the log: nothing can be
 	// fetched there until the log has grown that far.
 	Waits bool
+	// Lost is how many offsets right below From were asked for, by number or by a
+	// group's commit, and are gone: the log starts at From.
+	Lost  int64
 	Notes []Note
 }
 
@@ -52,6 +58,8 @@ func (b Bounds) Empty() bool { return b.From >= b.Until }
 type Note struct {
 	Text  string
 	Minor bool
+
+	nothing bool // there is nothing to read: whatever else there is to tell does not matter
 }
 
 // Resolve turns the range into offsets. A start that is not given is the end
@@ -61,6 +69,9 @@ func (r Range) Resolve(f Facts) Bounds {
 	b := Bounds{Until: Open}
 	b.resolveStop(r, f)
 	b.resolveStart(r.Start, f)
+	if i := slices.IndexFunc(b.Notes, func(n Note) bool { return n.nothing }); i >= 0 {
+		b.Notes = b.Notes[i : i+1]
+	}
 	return b
 }
 
@@ -102,6 +113,7 @@ func (b *Bounds) resolveStart(s Bound, f Facts) {
 			return
 		}
 		b.clampStart(f, n, fmt.Sprintf("group %s is at offset %d", s.Name, n), false)
+		b.Lost = max(0, b.From-n)
 	default:
 		b.From = fallback
 	}
@@ -113,6 +125,7 @@ func (b *Bounds) startAt(f Facts, n int64) {
 	asked := fmt.Sprintf("asked for offset %d", n)
 	if n <= f.End {
 		b.clampStart(f, n, asked, false)
+		b.Lost = max(0, b.From-n)
 		return
 	}
 	b.From = n
@@ -122,7 +135,7 @@ func (b *Bounds) startAt(f Facts, n int64) {
 		return
 	}
 	b.From = f.End
-	b.note(false, "%s, the log ends at %d: nothing to read", asked, f.End)
+	b.nothing("%s, the log ends at %d: nothing to read", asked, f.End)
 }
 
 func (b *Bounds) clampStart(f Facts, n int64, asked string, minor bool) {
@@ -146,8 +159,8 @@ func (b *Bounds) resolveStop(r Range, f Facts) {
 		return
 	case Offset:
 		b.Until = s.N
-		if s.N < f.Start {
-			b.note(false, "asked to stop at offset %d, the log starts at %d: nothing to read", s.N, f.Start)
+		if r.liesBefore(f.Start) {
+			b.nothing("asked to stop at offset %d, the log starts at %d: nothing to read", s.N, f.Start)
 		}
 	case Time:
 		at := r.stopTime()
@@ -175,8 +188,18 @@ func (b *Bounds) resolveStop(r Range, f Facts) {
 	}
 }
 
+// liesBefore reports whether a range that stops at an offset lies before the
+// log, and asks for something there.
+func (r Range) liesBefore(start int64) bool {
+	return r.Stop.N < start || r.Stop.N == start && r.Start.Kind == Offset && r.Start.N < start
+}
+
 func (b *Bounds) note(minor bool, format string, args ...any) {
 	b.Notes = append(b.Notes, Note{Text: fmt.Sprintf(format, args...), Minor: minor})
+}
+
+func (b *Bounds) nothing(format string, args ...any) {
+	b.Notes = append(b.Notes, Note{Text: fmt.Sprintf(format, args...), nothing: true})
 }
 
 // plus adds without overflow.

@@ -58,8 +58,10 @@ func TestResolve(t *testing.T) {
 		{"120:300", true, 120, 300, ""},
 		{":50", false, 100, 50, "asked to stop at offset 50, the log starts at 100: nothing to read"},
 		{":100", false, 100, 100, ""},
-		{"0:50", false, 100, 50, "asked to stop at offset 50, the log starts at 100: nothing to read|asked for offset 0, the log starts at 100: starting there"},
-		{"300:400", false, 200, 200, "asked to stop at offset 400, the log ends at 200: stopping there|asked for offset 300, the log ends at 200: nothing to read"},
+		{"0:50", false, 100, 50, "asked to stop at offset 50, the log starts at 100: nothing to read"},
+		{"50:100", true, 100, 100, "asked to stop at offset 100, the log starts at 100: nothing to read"},
+		{"50:101", false, 100, 101, "asked for offset 50, the log starts at 100: starting there"},
+		{"300:400", false, 200, 200, "asked for offset 300, the log ends at 200: nothing to read"},
 		{":end", false, 100, 200, ""},
 		{"150:end", false, 150, 200, ""},
 		{"@+10s", false, 110, Open, ""},
@@ -88,6 +90,22 @@ func TestResolve(t *testing.T) {
 		}
 		if want := c.from >= c.until; b.Empty() != want {
 			t.Errorf("%s (follow %v): Empty = %v, want %v", c.spec, c.follow, b.Empty(), want)
+		}
+	}
+}
+
+// TestLost counts what was asked for and is gone.
+func TestLost(t *testing.T) {
+	for text, want := range map[string]int64{
+		"50": 50, "50:60": 50, "99": 1, "100": 0, "150": 0, "5000": 0, "group:below": 93, "group:in": 0, "group:none": 0,
+		"start": 0, "-500": 0, ":50": 0, "@1960-01-01": 0,
+	} {
+		r, err := Parse(text, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := r.Resolve(log(false)); b.Lost != want {
+			t.Errorf("%s: %d are lost, want %d", text, b.Lost, want)
 		}
 	}
 }

@@ -101,17 +101,19 @@ func (s *Schema) framed(dst, payload []byte) ([]byte, error) {
 	if !s.bytes {
 		return s.value(dst, payload)
 	}
-	out, err := dst, error(nil)
+	var wrong error // with what the specification says
 	if s.annotated {
-		if out, err = s.value(dst, payload); err == nil {
+		out, err := s.value(dst, payload)
+		if err == nil {
 			return out, nil
 		}
+		wrong = err
 	}
-	out, e := s.value(dst, append(binary.AppendVarint(nil, int64(len(payload))), payload...))
-	if e != nil && err != nil {
-		return dst, err
+	out, err := s.value(dst, append(binary.AppendVarint(nil, int64(len(payload))), payload...))
+	if err != nil && wrong != nil {
+		return dst, wrong
 	}
-	return out, e
+	return out, err
 }
 
 func (s *Schema) value(dst, payload []byte) ([]byte, error) {

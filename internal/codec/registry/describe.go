@@ -62,6 +62,55 @@ func (c *Client) Versions(ctx context.Context, subject string) ([]Version, error
 	})
 }
 
+// AliveSubjects lists the subjects that are not deleted.
+func (c *Client) AliveSubjects(ctx context.Context) ([]Subject, error) {
+	var names []string
+	err := c.get(ctx, "/subjects", "subjects", &names)
+	list := make([]Subject, len(names))
+	for i, n := range names {
+		list[i].Name = n
+	}
+	return list, err
+}
+
+// AliveVersions lists the versions of a subject that are not deleted.
+func (c *Client) AliveVersions(ctx context.Context, subject string) ([]Version, error) {
+	var numbers []int
+	err := c.get(ctx, subjectPath(subject)+"/versions", "subject "+oneLine(subject), &numbers)
+	list := make([]Version, len(numbers))
+	for i, n := range numbers {
+		list[i].Number = n
+	}
+	return list, err
+}
+
+// VersionsOf is Versions for a subject of Subjects whose latest version that is
+// not deleted is known: what follows from that is not asked for.
+func (c *Client) VersionsOf(ctx context.Context, s Subject, latest int) ([]Version, error) {
+	var all []int
+	path, about := subjectPath(s.Name)+"/versions", "subject "+oneLine(s.Name)
+	if err := c.get(ctx, path+"?deleted=true", about, &all); err != nil {
+		if s.Deleted && errors.Is(err, ErrNotFound) { // it is listed, and that is all
+			return nil, nil
+		}
+		return nil, err
+	}
+	open := false // whether a version is deleted has to be asked
+	list := make([]Version, len(all))
+	for i, n := range all {
+		list[i] = Version{Number: n, Deleted: s.Deleted || n > latest}
+		open = open || !s.Deleted && n < latest
+	}
+	if !open {
+		return list, nil
+	}
+	alive, err := c.AliveVersions(ctx, s.Name)
+	for i := range list {
+		list[i].Deleted = !slices.Contains(alive, Version{Number: list[i].Number})
+	}
+	return list, err
+}
+
 // both lists what is there with and without what is deleted.
 func both[N comparable, T any](ctx context.Context, c *Client, path, about string, item func(N, bool) T) ([]T, error) {
 	var all, alive []N
@@ -97,6 +146,25 @@ func (c *Client) Entry(ctx context.Context, subject string, version int) (*Entry
 		}
 	}
 	return e, err
+}
+
+// Remains returns what is still given of a subject that was deleted: a version,
+// or with 0 the latest one. Not every registry gives something.
+func (c *Client) Remains(ctx context.Context, subject string, version int) (*Entry, error) {
+	if version > 0 {
+		s, err := c.byVersion(ctx, subject, version, false)
+		if err != nil {
+			return nil, err
+		}
+		return c.entry(ctx, s, "subject "+s.Subject+" version "+strconv.Itoa(s.Version))
+	}
+	s, err := c.stored(ctx, question{
+		method: http.MethodGet, path: subjectPath(subject) + "/versions/latest?deleted=true", about: "the latest version of subject " + oneLine(subject),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.entry(ctx, s, "subject "+s.Subject+" version "+strconv.Itoa(s.Version))
 }
 
 // EntryByID returns the schema of an id. It names no subject and version: Uses

@@ -39,7 +39,7 @@ func newHTTP(cfg *tls.Config) *http.Client {
 			DialContext:         (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext,
 			TLSClientConfig:     cfg,
 			ForceAttemptHTTP2:   true,
-			MaxIdleConnsPerHost: 4,
+			MaxIdleConnsPerHost: 32, // lists of subjects are asked for by many at once
 			IdleConnTimeout:     idleTimeout,
 			// Schemas are small, and Apicurio Registry 3.3.3 damages what it
 			// compresses when it speaks HTTP/2.
