@@ -194,14 +194,14 @@ func TestWhereOnOtherValues(t *testing.T) {
 // TestNamesSettleAWholePartition: nothing is read of what no name lets through.
 func TestNamesSettleAWholePartition(t *testing.T) {
 	for expr, rejects := range map[string]bool{
-		`.cluster == "west"`:                          true,
-		`.cluster == "east"`:                          false,
-		`.cluster == "west" and .value.a.b == 1`:      true,
-		`.cluster == "west" or .value.yes`:            false,
-		`.value.yes and .cluster == "west"`:           false, // might fail before
-		`.topic | startswith("pay")`:                  true,
-		`select(.stream == "shop") | .partition != 3`: true,
-		`.value.yes`: false,
+		`.cluster == "west"`:                           true,
+		`.cluster == "east"`:                           false,
+		`.cluster == "west" and .value.a.b == 1`:       true,
+		`.cluster == "west" or .value.yes`:             false,
+		`.value.yes and .cluster == "west"`:            false, // might fail before
+		`.topic | startswith("pay")`:                   true,
+		`select(.stream == "shop") | .partition != 3`:  true,
+		`.value.yes`:                                   false,
 		`.cluster == "west" and (.value | length > 1)`: false, // gojq's
 	} {
 		if got := judgeOf(t, expr).RejectsAll(); got != rejects {
