@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 	"slices"
@@ -315,15 +316,26 @@ func TestSlowRegistry(t *testing.T) {
 	})
 }
 
+// each yields what a closed channel holds.
+func each(c <-chan string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for s := range c {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
 // TestOutagesAreTold: once each way.
 func TestOutagesAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stub
 		s.schema(1, "one")
 		s.all(&refusedConnection)
-		var told []string
+		told := make(chan string, 10)
 		c := inBubble(t, &s)
-		c.told = func(err error) { told = append(told, fmt.Sprint(err)) }
+		c.told = func(err error) { told <- fmt.Sprint(err) }
 		for id := range 3 {
 			_, err := c.Schema(number(int64(id + 1)))
 			wantError(t, err, eastDown+"the connection is refused")
@@ -333,8 +345,9 @@ func TestOutagesAreTold(t *testing.T) {
 		if got := textOf(t, c, number(1)); got != "one" {
 			t.Errorf("got %s", got)
 		}
-		if want := []string{eastDown + "the connection is refused", "<nil>"}; !slices.Equal(told, want) {
-			t.Errorf("told %q, want %q", told, want)
+		close(told)
+		if got, want := slices.Collect(each(told)), []string{eastDown + "the connection is refused", "<nil>"}; !slices.Equal(got, want) {
+			t.Errorf("told %q, want %q", got, want)
 		}
 	})
 }
