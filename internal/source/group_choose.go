@@ -35,7 +35,7 @@ func (m *member) choose(info cluster.GroupInfo, refused error) ([]kgo.Opt, error
 		return nil, err
 	}
 	where := m.cluster.Name()
-	server := m.byBrokers(info)
+	server := m.protocol == GroupServer || m.protocol == GroupAsIs && info.Kind == cluster.ConsumerGroup && info.ReliableCommits
 	if server && !info.AssignedByBrokers {
 		return nil, fault.New(fault.Failed, "%s: the brokers do not have the protocol of --group-protocol consumer", where).
 			On(where).WithHint("Kafka 4.0 and later do; --group-protocol classic")
@@ -48,11 +48,6 @@ func (m *member) choose(info cluster.GroupInfo, refused error) ([]kgo.Opt, error
 	}
 	list, err := m.classic(info, refused)
 	return []kgo.Opt{kgo.Balancers(list...)}, err
-}
-
-// byBrokers reports whether the brokers are to assign the group's partitions.
-func (m *member) byBrokers(info cluster.GroupInfo) bool {
-	return m.protocol == GroupServer || m.protocol == GroupAsIs && info.Kind == cluster.ConsumerGroup && info.ReliableCommits
 }
 
 // refuse refuses groups that are no consumers' groups.

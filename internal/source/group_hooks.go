@@ -16,10 +16,7 @@ import (
 
 // membership is one client's hooks: those of one that has been given up are not
 // heard any more.
-type membership struct {
-	m      *member
-	server bool // the brokers assign
-}
+type membership struct{ m *member }
 
 func (s *membership) current(cl *kgo.Client) bool {
 	s.m.mu.Lock()
@@ -45,12 +42,8 @@ func (s *membership) assigned(_ context.Context, cl *kgo.Client, parts map[strin
 	for _, p := range list {
 		s.m.owned[p] = true
 	}
-	first := s.m.since.IsZero()
 	s.m.since = time.Now()
 	s.m.mu.Unlock()
-	if s.server && first && len(list) == 0 {
-		go s.m.hasten(cl) // ends with the membership
-	}
 	s.m.h.trouble(nil, false)
 	s.m.h.assigned(list)
 }

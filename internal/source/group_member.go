@@ -232,7 +232,7 @@ func (m *member) settledInfo() (info cluster.GroupInfo, err error) {
 
 // begin makes the client, which joins by itself.
 func (m *member) begin(topics []string, how []kgo.Opt, info cluster.GroupInfo) error {
-	own := &membership{m: m, server: m.byBrokers(info)}
+	own := &membership{m: m}
 	opts := append(how,
 		kgo.ConsumerGroup(m.group), kgo.ConsumeTopics(topics...), kgo.DisableAutoCommit(),
 		kgo.OnPartitionsAssigned(own.assigned), kgo.OnPartitionsRevoked(own.revoked), kgo.OnPartitionsLost(own.lost),
