@@ -218,7 +218,7 @@ func (r *reader) finished(s *split, list []*delivery, all bool, err error) {
 		without := 1 + r.refused(s.Topic, err)
 		r.e.account(r.name, func(st *ClusterStats) {
 			st.Splits -= without
-			st.Stopped = true
+			st.Stopped = st.Stopped || fault.KindOf(err) != fault.Auth // which is asked for again
 		})
 		r.fail(err)
 	}
