@@ -104,7 +104,7 @@ func TestAMonitorShowsWhatIsStillToCome(t *testing.T) {
 			_, err := r.run(ctx)
 			ended <- err
 		}()
-		snap := await(t, m, "behind", func(s source.Snapshot) bool { return s.Total.Lag == 100 })
+		snap := await(t, m, "behind", func(s source.Snapshot) bool { return s.Total.Lag == 100 && s.Total.Splits == 2 })
 		if f := snap.Flows[0]; f.Lag != 100 || f.Behind != -1 || f.Splits != 2 || f.Records != 0 || !snap.Endless {
 			t.Errorf("nothing is written yet: %+v", f)
 		}
