@@ -1,11 +1,8 @@
 package testscripts
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,8 +15,7 @@ import (
 // registry is where schemas are registered.
 type registry interface {
 	URL() string
-	Start()
-	Stop()
+	Register(subject, schemaType, text string, refs ...kafkatest.SchemaRef) (id, version int)
 }
 
 // addSchemas adds the commands about schema registries:
@@ -29,39 +25,44 @@ type registry interface {
 //	schema VAR REGISTRY SUBJECT FILE [NAME=SUBJECT@VERSION…]
 //	                                register a schema with its references and set VAR to its id; the
 //	                                suffix tells the type: .avsc, .proto, .json. Subjects get the prefix
-//	stop-registry VAR, start-registry VAR
-//	                                have nobody listen there, and somebody again
 //
 // and, for one inside the test:
 //
+//	stop-registry VAR, start-registry VAR
+//	                                have nobody listen there, and somebody again
 //	guid REGISTRY SUBJECT FILE GUID register one that has a GUID
 //	forget REGISTRY VAR             have the id of VAR found no more
 //	refuse REGISTRY N STATUS        answer the next N requests with an HTTP status
 //	asked REGISTRY N TEXT           demand that N requests were about TEXT, such as /schemas/ids/7
 func addSchemas(add func(name string, atLeast, atMost int, run func(*testscript.TestScript, *script, []string))) {
 	add("registry", 1, 2, func(ts *testscript.TestScript, s *script, args []string) {
-		first := 1
-		if len(args) == 2 {
-			first = int(number(ts, args[1]))
+		var r registry
+		switch {
+		case len(args) == 2:
+			r = kafkatest.NewSchemas(s.t, int(number(ts, args[1])))
+		case s.rig.Real():
+			r = kafkatest.Registry(s.t, kafkatest.RegistryOptions{})
+		default:
+			r = kafkatest.NewSchemas(s.t, 1)
 		}
-		r := kafkatest.NewSchemas(s.t, first)
 		s.schemas[args[0]] = r
 		s.set(ts, args[0], r.URL())
 	})
 	add("schema", 4, -1, func(ts *testscript.TestScript, s *script, args []string) {
-		id := register(ts, s, s.registry(ts, args[1]), args[2], args[3], args[4:])
+		n := schemaIn(ts, s, args[2], args[3], args[4:])
+		id, _ := s.registry(ts, args[1]).Register(n.Subject, n.Type, n.Text, n.References...)
 		s.set(ts, args[0], strconv.Itoa(id))
 	})
 	add("guid", 4, 4, func(ts *testscript.TestScript, s *script, args []string) {
 		n := schemaIn(ts, s, args[1], args[2], nil)
-		n.GUID = args[3]
+		n.GUID, n.Type = args[3], strings.TrimPrefix(n.Type, "AVRO")
 		s.inside(ts, args[0]).Add(n)
 	})
 	add("forget", 2, 2, func(ts *testscript.TestScript, s *script, args []string) {
 		s.inside(ts, args[0]).Forget(int(number(ts, ts.Getenv(args[1]))))
 	})
-	add("stop-registry", 1, 1, func(ts *testscript.TestScript, s *script, args []string) { s.registry(ts, args[0]).Stop() })
-	add("start-registry", 1, 1, func(ts *testscript.TestScript, s *script, args []string) { s.registry(ts, args[0]).Start() })
+	add("stop-registry", 1, 1, func(ts *testscript.TestScript, s *script, args []string) { s.inside(ts, args[0]).Stop() })
+	add("start-registry", 1, 1, func(ts *testscript.TestScript, s *script, args []string) { s.inside(ts, args[0]).Start() })
 	add("refuse", 3, 3, func(ts *testscript.TestScript, s *script, args []string) {
 		s.inside(ts, args[0]).Fail(int(number(ts, args[1])), int(number(ts, args[2])))
 	})
@@ -94,6 +95,7 @@ func schemaIn(ts *testscript.TestScript, s *script, subject, file string, refs [
 	n := kafkatest.Schema{Subject: s.prefix + subject, Text: ts.ReadFile(file)}
 	switch filepath.Ext(file) {
 	case ".avsc":
+		n.Type = "AVRO"
 	case ".proto":
 		n.Type = "PROTOBUF"
 	case ".json":
@@ -104,29 +106,9 @@ func schemaIn(ts *testscript.TestScript, s *script, subject, file string, refs [
 	for _, ref := range refs {
 		name, rest, _ := strings.Cut(ref, "=")
 		of, version, _ := strings.Cut(rest, "@")
-		n.References = append(n.References, kafkatest.SchemaReference{Name: name, Subject: s.prefix + of, Version: int(number(ts, version))})
+		n.References = append(n.References, kafkatest.SchemaRef{Name: name, Subject: s.prefix + of, Version: int(number(ts, version))})
 	}
 	return n
-}
-
-// register does what a serializer does.
-func register(ts *testscript.TestScript, s *script, at registry, subject, file string, refs []string) int {
-	n := schemaIn(ts, s, subject, file, refs)
-	body, err := json.Marshal(map[string]any{"schema": n.Text, "schemaType": n.Type, "references": n.References})
-	ts.Check(err)
-	url := at.URL() + "/subjects/" + n.Subject + "/versions"
-	resp, err := http.Post(url, "application/vnd.schemaregistry.v1+json", bytes.NewReader(body)) //nolint:gosec,noctx // a test's own
-	ts.Check(err)
-	defer func() { _ = resp.Body.Close() }()
-	var got struct {
-		ID      int    `json:"id"`
-		Message string `json:"message"`
-	}
-	ts.Check(json.NewDecoder(resp.Body).Decode(&got))
-	if resp.StatusCode != http.StatusOK || got.ID == 0 {
-		ts.Fatalf("%s: %s %s", url, resp.Status, got.Message)
-	}
-	return got.ID
 }
 
 // frame puts the ids in front of a record's key and value.

@@ -85,6 +85,10 @@ type schemaOf struct {
 func (s schemaOf) decode(v *record.Value, dst, raw, payload []byte) []byte {
 	start := len(dst)
 	grown, err := s.AppendJSON(dst, payload)
+	if flawed, ok := errors.AsType[Flawed](err); ok && flawed.Shown() {
+		v.Kind, v.Bytes, v.SchemaID, v.Err = record.JSON, grown[start:], s.id, err
+		return grown
+	}
 	if err != nil {
 		*v = plain(raw)
 		v.Err, v.SchemaID = err, s.id

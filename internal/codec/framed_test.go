@@ -133,6 +133,35 @@ func TestFramedAsksOnce(t *testing.T) {
 	}
 }
 
+// flaw is the error of a value that is shown.
+type flaw struct{}
+
+func (flaw) Error() string { return "too small" }
+func (flaw) Shown() bool   { return true }
+
+// TestFlawedValuesAreShown: a value that can be read and is not as its schema
+// wants it is shown as what it is, beside the error.
+func TestFlawedValuesAreShown(t *testing.T) {
+	pair, err := Choice{}.Pair(Env{Registry: &registry{schemas: map[ID]Schema{{Number: 7}: checked{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v record.Value
+	dst := pair.Value.Decode(&v, []byte("kept"), []byte("\x00\x00\x00\x00\x07{}"), nil)
+	if v.Kind != record.JSON || string(v.Bytes) != "{}" || v.SchemaID != "7" || v.Err != error(flaw{}) || string(dst) != "kept{}" {
+		t.Errorf("%+v, %q", v, dst)
+	}
+}
+
+// checked finds a flaw in every payload.
+type checked struct{}
+
+func (checked) Type() SchemaType { return JSONSchema }
+
+func (checked) AppendJSON(dst, payload []byte) ([]byte, error) {
+	return append(dst, payload...), flaw{}
+}
+
 func TestFromFile(t *testing.T) {
 	for _, c := range []struct{ name, raw, shown, err string }{
 		{"as it is", "abc", `"abc"`, ""},

@@ -49,6 +49,14 @@ type Schema interface {
 	AppendJSON(dst, payload []byte) ([]byte, error)
 }
 
+// Flawed is an error of a value that is not as its schema wants it but could be
+// read: Shown reports that AppendJSON has appended all of it, and that it is shown
+// beside the error.
+type Flawed interface {
+	error
+	Shown() bool
+}
+
 // ID is what a framed key or value names its schema by. The zero ID names none.
 type ID struct {
 	Number int64 // of one registry, above 0; 0 when there is a GUID

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// Schemas is a schema registry inside the test: it speaks as much of Confluent's
-// REST API as readers and serializers use, logs what it is asked, and fails as it
-// is told. Its ids are the test's to choose, which a real registry's are not, and
-// it knows GUIDs. It checks no schema.
+// Schemas is a schema registry inside the test, where SchemaRegistry is a real
+// one: it speaks as much of Confluent's REST API as readers and serializers use,
+// logs what it is asked, and fails as it is told. Its ids are the test's to
+// choose, and it knows GUIDs. It checks no schema.
 type Schemas struct {
 	t    testing.TB
 	addr string
@@ -32,19 +32,12 @@ type Schemas struct {
 
 // Schema is one version of a subject.
 type Schema struct {
-	Subject    string            `json:"subject"`
-	Type       string            `json:"schemaType,omitempty"` // left out for Avro
-	Text       string            `json:"schema"`
-	References []SchemaReference `json:"references,omitempty"`
-	ID         int               `json:"id"`             // 0: the next one
-	GUID       string            `json:"guid,omitempty"` // may be empty
-}
-
-// SchemaReference is what a schema says of another that it needs.
-type SchemaReference struct {
-	Name    string `json:"name"`
-	Subject string `json:"subject"`
-	Version int    `json:"version"`
+	Subject    string      `json:"subject"`
+	Type       string      `json:"schemaType,omitempty"` // left out for Avro
+	Text       string      `json:"schema"`
+	References []SchemaRef `json:"references,omitempty"`
+	ID         int         `json:"id"`             // 0: the next one
+	GUID       string      `json:"guid,omitempty"` // may be empty
 }
 
 type storedSchema struct {
@@ -99,6 +92,14 @@ func (s *Schemas) Add(n Schema) (id, version int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.add(n)
+}
+
+// Register is Add as a serializer does it.
+func (s *Schemas) Register(subject, schemaType, text string, refs ...SchemaRef) (id, version int) {
+	if schemaType == "AVRO" {
+		schemaType = ""
+	}
+	return s.Add(Schema{Subject: subject, Type: schemaType, Text: text, References: refs})
 }
 
 func (s *Schemas) add(n Schema) (id, version int) {

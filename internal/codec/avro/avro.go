@@ -33,6 +33,7 @@ type Schema struct {
 	program   *program
 	canonical string
 	marker    []byte // of the single-object encoding; nil when that is not asked for
+	bytes     bool   // it is bytes as a whole
 	ratio     int    // bytes of output that a byte of a payload may make
 }
 
@@ -43,7 +44,7 @@ func Compile(def codec.Definition, o Options) (codec.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Schema{name: root.typeName(), canonical: canonical(root)}
+	s := &Schema{name: root.typeName(), canonical: canonical(root), bytes: root.kind == kindBytes}
 	s.program, s.ratio = compile(root, o.Tagged)
 	if o.SingleObject {
 		s.marker = binary.LittleEndian.AppendUint64([]byte{0xc3, 0x01}, s.Fingerprint())
@@ -73,7 +74,10 @@ func (s *Schema) Canonical() string { return s.canonical }
 
 // AppendJSON implements codec.Schema.
 func (s *Schema) AppendJSON(dst, payload []byte) ([]byte, error) {
-	if s.marker == nil || len(payload) < len(s.marker) || payload[0] != s.marker[0] || payload[1] != s.marker[1] {
+	if s.marker == nil {
+		return s.framed(dst, payload)
+	}
+	if len(payload) < len(s.marker) || payload[0] != s.marker[0] || payload[1] != s.marker[1] {
 		return s.value(dst, payload)
 	}
 	if bytes.Equal(payload[:len(s.marker)], s.marker) {
@@ -86,6 +90,21 @@ func (s *Schema) AppendJSON(dst, payload []byte) ([]byte, error) {
 			binary.LittleEndian.Uint64(payload[2:]), s.Fingerprint())
 	}
 	return out, nil
+}
+
+// framed reads a payload that a registry's id stands before. The registry's own
+// serializer for Java writes bytes, where they are the whole value, without their
+// length, and reads them so; other programs keep to the specification. What does
+// not fit that is taken to be Java's.
+func (s *Schema) framed(dst, payload []byte) ([]byte, error) {
+	out, err := s.value(dst, payload)
+	if err == nil || !s.bytes {
+		return out, err
+	}
+	if out, e := s.value(dst, append(binary.AppendVarint(nil, int64(len(payload))), payload...)); e == nil {
+		return out, nil
+	}
+	return dst, err
 }
 
 func (s *Schema) value(dst, payload []byte) ([]byte, error) {

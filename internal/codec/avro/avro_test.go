@@ -3,6 +3,7 @@ package avro
 import (
 	"encoding/hex"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kcm-cli/kcm/internal/codec"
@@ -55,4 +56,20 @@ func TestFaultClassDecimalsAndTimes(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestOneSchemaForManyGoroutines(t *testing.T) {
+	s := schemaOf(t, Options{}, orderSchema)
+	payload := order(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				if out, err := s.AppendJSON(nil, payload); err != nil || string(out) != orderJSON {
+					t.Errorf("%s, %v", out, err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

@@ -3,6 +3,7 @@ package avro
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/kcm-cli/kcm/internal/codec"
 )
@@ -103,11 +104,20 @@ func (m *machine) object(values *program, dst []byte, i, depth int) ([]byte, int
 			key := len(dst)
 			dst = append(dst, ':')
 			if dst, i, f = m.run(values, dst, i, depth+1); f != nil {
-				return dst, i, f.under("[" + string(dst[start:key]) + "]")
+				return dst, i, f.under(keyPath(dst[start:key]))
 			}
 			seen++
 		}
 	}
+}
+
+// keyPath is the place of a map's value, by its key in JSON; a long one is cut.
+func keyPath(key []byte) string {
+	const most = 40
+	if len(key) <= most {
+		return "[" + string(key) + "]"
+	}
+	return "[" + strings.ToValidUTF8(string(key[:most]), "") + "…]"
 }
 
 // appendLatin writes bytes as a string of the characters U+0000 to U+00FF.

@@ -38,7 +38,7 @@ func TestDamageIsToldWithItsPlace(t *testing.T) {
 		{`"string"`, "FE FF FF FF FF FF FF FF FF 01", "string: a length of 9223372036854775807, and 0 bytes are left"},
 		{`"string"`, "02 FF", "string: a string that is not UTF-8"},
 		{`"string"`, "06 ED A0 80", "string: a string that is not UTF-8"},
-		{`"bytes"`, "04 61", "bytes: a length of 2, and 1 bytes are left"},
+		{`["bytes"]`, "00 04 61", "union: a length of 2, and 1 bytes are left"},
 		{`{"type":"fixed","name":"F","size":3}`, "61", "F: 3 bytes wanted, and 1 are left"},
 		{`{"type":"enum","name":"E","symbols":["A"]}`, "02", "E: symbol 1 of an enum of 1"},
 		{`{"type":"enum","name":"E","symbols":["A"]}`, "01", "E: symbol -1 of an enum of 1"},
@@ -60,6 +60,7 @@ func TestDamageIsToldWithItsPlace(t *testing.T) {
 		{boxSchema, "02 02 04 61", "com.acme.Box: address.zip: a length of 2, and 1 bytes are left"},
 		{boxSchema, "02 00 02 00", "com.acme.Box: items[0].price: 8 bytes wanted, and 1 are left"},
 		{boxSchema, "02 00 00 02 02 61 07", `com.acme.Box: tags["a"]: a boolean is 0 or 1, not 7`},
+		{`{"type":"map","values":"boolean"}`, "02 60" + strings.Repeat("C3 A9", 24) + "07", `map: ["` + strings.Repeat("é", 19) + `…]: a boolean is 0 or 1, not 7`},
 		{`{"type":"bytes","logicalType":"big-decimal"}`, "02 00", "bytes: ends in the middle of a number"},
 		{`{"type":"bytes","logicalType":"big-decimal"}`, "08 02 05 00 00", "bytes: 1 bytes are left over in a big-decimal"},
 		{`{"type":"bytes","logicalType":"decimal","precision":4}`, "82 40" + strings.Repeat("01", 4097), "bytes: a decimal of 4097 bytes; 4096 are the most"},
@@ -86,7 +87,8 @@ func TestDepthIsBounded(t *testing.T) {
 	if err := nested(1000, false); err != nil {
 		t.Errorf("1000 levels: %v", err)
 	}
-	if err := nested(1001, false); err == nil || !strings.HasSuffix(err.Error(), "nested deeper than 1000 levels") {
+	const want = "not a value of the Avro schema Loop: …"
+	if err := nested(1001, false); err == nil || err.Error() != want+strings.Repeat("next.", 40)+"next: nested deeper than 1000 levels" {
 		t.Errorf("1001 levels: %v", err)
 	}
 	if err := nested(500, true); err != nil {
@@ -145,5 +147,30 @@ func TestProgramsStaySmall(t *testing.T) {
 	}
 	if _, err = s.AppendJSON(nil, []byte{2}); err == nil || !strings.HasSuffix(err.Error(), "nested deeper than 1000 levels") {
 		t.Errorf("3000 records within each other: %v", err)
+	}
+}
+
+// Bytes that are a whole value have no length when the registry's serializer for
+// Java wrote them; a schema from a file holds to the specification.
+func TestBytesWithoutALength(t *testing.T) {
+	const money = `{"type":"bytes","logicalType":"decimal","precision":4,"scale":2}`
+	for _, c := range []struct{ schema, payload, want string }{
+		{`"bytes"`, "", `""`},
+		{`"bytes"`, "00", `""`},
+		{`"bytes"`, "04 61 62", `"YWI="`},
+		{`"bytes"`, "61 62", `"YWI="`},
+		{`"bytes"`, "04 61", `"BGE="`},
+		{`"bytes"`, "FF FF FF", `"////"`},
+		{money, "04 01 00", `"2.56"`},
+		{money, "01 00", `"2.56"`},
+	} {
+		got, err := schemaOf(t, Options{}, c.schema).AppendJSON(nil, unhex(t, c.payload))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s of %s: %s, %v; want %s", c.schema, c.payload, got, err, c.want)
+		}
+	}
+	const want = "not a value of the Avro schema bytes: a length of 2, and 1 bytes are left"
+	if out, err := schemaOf(t, Options{SingleObject: true}, `"bytes"`).AppendJSON(nil, unhex(t, "04 61")); err == nil || err.Error() != want {
+		t.Errorf("%s, %v", out, err)
 	}
 }

@@ -22,26 +22,50 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"type":"array","items":"null"}`, unhex(f, "FE FF FF FF FF FF FF FF FF 01"))
 	f.Add(doubling(40), []byte{})
 	f.Fuzz(func(t *testing.T, schema string, payload []byte) {
-		for _, o := range []Options{{}, {Tagged: true}, {SingleObject: true}} {
-			s, err := Compile(codec.Definition{Text: schema}, o)
-			if err != nil {
-				return
-			}
-			out, err := s.AppendJSON([]byte("x"), payload)
-			if err != nil {
-				if string(out) != "x" || !utf8.ValidString(err.Error()) {
-					t.Fatalf("%q with the error %q", out, err)
-				}
-				continue
-			}
-			if ok, spaced := codec.ValidJSON(out[1:]); !ok || spaced {
-				t.Fatalf("%s of %x, %+v: %s", schema, payload, o, out)
-			}
-			if most := freeOutput + (s.(*Schema).ratio+1)*(len(payload)+1) + 4*len(schema)*maxInlineText; len(out) > most {
-				t.Fatalf("%d bytes of JSON from %d", len(out), len(payload))
-			}
-		}
+		decode(t, schema, payload)
 	})
+}
+
+// FuzzPayload does the same for schemas that are good, so that the time goes to
+// the payloads.
+func FuzzPayload(f *testing.F) {
+	schemas := []string{boxSchema, loopSchema, orderSchema, `{"type":"map","values":["long",{"type":"array","items":["null","string","float"]}]}`}
+	for _, c := range goldenCases(f) {
+		if len(c.References) == 0 {
+			f.Add(uint(len(schemas)), unhex(f, c.Bytes))
+			schemas = append(schemas, c.Schema)
+		}
+	}
+	f.Add(uint(0), unhex(f, "02 02 02 61 02 00 00 00 00 00 00 F0 3F 00 02 02 61 01 00"))
+	f.Add(uint(1), unhex(f, "02 02 02 00"))
+	f.Add(uint(2), order(f))
+	f.Add(uint(3), unhex(f, "03 1A 02 61 00 01 02 62 02 06 00 02 02 63 00 00"))
+	f.Fuzz(func(t *testing.T, which uint, payload []byte) {
+		decode(t, schemas[which%uint(len(schemas))], payload)
+	})
+}
+
+func decode(t *testing.T, schema string, payload []byte) {
+	t.Helper()
+	for _, o := range []Options{{}, {Tagged: true}, {SingleObject: true}} {
+		s, err := Compile(codec.Definition{Text: schema}, o)
+		if err != nil {
+			return
+		}
+		out, err := s.AppendJSON([]byte("x"), payload)
+		if err != nil {
+			if string(out) != "x" || !utf8.ValidString(err.Error()) {
+				t.Fatalf("%q with the error %q", out, err)
+			}
+			continue
+		}
+		if ok, spaced := codec.ValidJSON(out[1:]); !ok || spaced {
+			t.Fatalf("%s of %x, %+v: %s", schema, payload, o, out)
+		}
+		if most := freeOutput + (s.(*Schema).ratio+1)*(len(payload)+1) + 4*len(schema)*maxInlineText; len(out) > most {
+			t.Fatalf("%d bytes of JSON from %d", len(out), len(payload))
+		}
+	}
 }
 
 // FuzzCompile holds that any texts compile or are refused, and that a canonical

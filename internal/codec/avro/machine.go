@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/kcm-cli/kcm/internal/codec"
 )
@@ -31,11 +32,17 @@ func (f *fail) Error() string {
 	return f.path + ": " + f.what
 }
 
+// maxPath bounds the bytes of a path: values may be nested as deep as they like,
+// and messages may not be.
+const maxPath = 200
+
 // under gives f as seen from the value that has path within it.
 func (f *fail) under(path string) *fail {
 	switch {
-	case path == "":
+	case path == "" || strings.HasPrefix(f.path, "…"):
 		return f
+	case len(f.path) > maxPath:
+		return &fail{"…" + f.path, f.what}
 	case f.path == "" || f.path[0] == '[':
 		return &fail{path + f.path, f.what}
 	default:
@@ -204,6 +211,14 @@ func (m *machine) enum(s *step, dst []byte, i int) ([]byte, int, *fail) {
 // text reads a string. One that is not UTF-8 is an error, not a string in which
 // something else stands.
 func (m *machine) text(dst []byte, i int) ([]byte, int, *fail) {
+	if i < len(m.in) { // the usual: short, and nothing to escape
+		c := int(m.in[i])
+		if end := i + 1 + c>>1; c < 0x80 && c&1 == 0 && end <= len(m.in) && codec.IsPlain(m.in[i+1:end]) {
+			dst = append(dst, '"')
+			dst = append(dst, m.in[i+1:end]...)
+			return append(dst, '"'), end, nil
+		}
+	}
 	b, i, f := m.bytes(i)
 	if f != nil {
 		return dst, i, f

@@ -63,6 +63,7 @@ func TestSchemasThatAreTaken(t *testing.T) {
 		{"duration on another fixed", `{"type":"fixed","size":2,"name":"F","logicalType":"duration"}`, "00 05", `"AAU="`, `"\u0000\u0005"`},
 		{"timestamp-millis on int", `{"type":"int","logicalType":"timestamp-millis"}`, "02", `1`, `1`},
 		{"big-decimal", `{"type":"bytes","logicalType":"big-decimal"}`, "06 02 05 04", `"0.05"`, `"\u0002\u0005\u0004"`},
+		{"big-decimal that Java wrote", `{"type":"bytes","logicalType":"big-decimal"}`, "20 1c f9 e9 c1 99 a4 14 83 59 5d 1e 59 bd bb 35 06", `"-123456789012345678901234567890.123"`, `"\u001cùéÁ\u0099¤\u0014\u0083Y]\u001eY½»5\u0006"`},
 		{"big-decimal of a negative scale", `{"type":"bytes","logicalType":"big-decimal"}`, "06 02 FB 03", `"-500"`, `"\u0002û\u0003"`},
 		{"big-decimal zero", `{"type":"bytes","logicalType":"big-decimal"}`, "06 02 00 03", `"0"`, `"\u0002\u0000\u0003"`},
 		{"big-decimal of a large scale", `{"type":"bytes","logicalType":"big-decimal"}`, "0A 02 05 80 C0 0C", `"5E-102400"`, `"\u0002\u0005\u0080À\u000c"`},

@@ -64,7 +64,7 @@ type program struct {
 	height int      // levels of JSON that it opens itself
 	size   int      // of its texts
 	done   bool
-	single *step  // when there is no more to it than this: a number, a string
+	single *step // when there is no more to it than this: a number, a string
 }
 
 // What a program may have to become a part of others. It keeps programs small

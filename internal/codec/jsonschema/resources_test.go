@@ -210,3 +210,25 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 }
+
+// No text of a schema is more than an error.
+func FuzzCompile(f *testing.F) {
+	f.Add(`{"$id":"http://x/","$ref":"r#/a","properties":{"a":{"pattern":"\\ud83d[^]\\cA"}}}`, `{"a":{"$ref":"#"},"$anchor":"b"}`, `{"a":[1]}`)
+	f.Add(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$dynamicRef":"#a","$dynamicAnchor":"a","unevaluatedItems":{"$ref":"r"}}`, `true`, `[[]]`)
+	f.Add(`{"$schema":"http://json-schema.org/draft-04/schema","id":"urn:a","items":[{"$ref":"urn:a"}],"not":{"multipleOf":2}}`, `{}`, `[[3]]`)
+	f.Fuzz(func(t *testing.T, schema, ref, payload string) {
+		if len(schema)+len(ref) > 2000 { // a few references to each other take exponential time by themselves
+			return
+		}
+		s, err := Compile(codec.Definition{Text: schema, References: []codec.Reference{{Name: "r", Text: ref}}}, Options{Validate: true})
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n\r") {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		if ok, _ := codec.ValidJSON([]byte(payload)); ok {
+			check(t, s, payload)
+		}
+	})
+}

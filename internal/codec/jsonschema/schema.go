@@ -29,6 +29,9 @@ type Invalid struct {
 // Error gives the reason.
 func (e *Invalid) Error() string { return "not valid by its schema: " + e.Reason }
 
+// Shown implements codec.Flawed.
+func (e *Invalid) Shown() bool { return true }
+
 var errNotJSON = errors.New("not valid JSON")
 
 // Compile makes a codec.Schema of a JSON Schema: drafts 4, 6, 7, 2019-09 and

@@ -126,6 +126,10 @@ func TestDrafts(t *testing.T) {
 				`"properties":{"kids":{"type":"array","items":{"$dynamicRef":"#node"}},"v":{"$ref":"#v"}},"$defs":{"v":{"$anchor":"v","type":"integer"}}}`,
 			`{"v":1,"kids":[{"v":2}]}`, `{"v":1,"kids":[{"v":2},{"kids":[{"v":"x"}]}]}`, `/kids/1/kids/0/v: got string, want integer`,
 		},
+		{"draft 4, format", `{"$schema":"http://json-schema.org/draft-04/schema#","format":"ipv4"}`, `"1.2.3.4"`, `"1.2.3"`, `"1.2.3" is no ipv4: expected four decimals`},
+		{"2019-09, format is a note", `{"$schema":"https://json-schema.org/draft/2019-09/schema","format":"ipv4"}`, `"1.2.3"`, ``, ``},
+		{"2020-12, format is a note", `{"$schema":"https://json-schema.org/draft/2020-12/schema","format":"ipv4"}`, `"1.2.3"`, ``, ``},
+		{"draft 7, contents are not looked at", `{"contentMediaType":"application/json","contentEncoding":"base64"}`, `"{"`, ``, ``},
 		{"true", `true`, `{"a":1}`, ``, ``},
 		{"false", `false`, ``, `1`, `not allowed`},
 	} {

@@ -3,6 +3,7 @@ package protobuf
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -82,8 +84,17 @@ func findFile(s *schema, path string) protoreflect.FileDescriptor {
 	return nil
 }
 
-func (l *library) message(payload []byte) (*dynamicpb.Message, error) {
-	m := dynamicpb.NewMessage(l.md)
+// errPanic is what the library makes of a map's entry with two keys of which the
+// second is of another wire type (protobuf-go 1.36.11).
+var errPanic = errors.New("the library panicked")
+
+func (l *library) message(payload []byte) (m *dynamicpb.Message, err error) {
+	defer func() {
+		if recover() != nil {
+			m, err = nil, errPanic
+		}
+	}()
+	m = dynamicpb.NewMessage(l.md)
 	return m, proto.UnmarshalOptions{AllowPartial: true, Resolver: l.types, RecursionLimit: maxDepth + 1}.Unmarshal(payload, m)
 }
 
@@ -137,6 +148,9 @@ func compare(t testing.TB, s *schema, l *library, payload []byte) {
 	t.Helper()
 	got, gotErr := s.AppendJSON(nil, payload)
 	m, err := l.message(payload)
+	if errors.Is(err, errPanic) {
+		return
+	}
 	if err != nil {
 		if gotErr == nil {
 			t.Fatalf("%x: kcm prints %s, the library refuses: %v", payload, got, err)
@@ -147,8 +161,8 @@ func compare(t testing.TB, s *schema, l *library, payload []byte) {
 		if strings.Contains(gotErr.Error(), errText.Error()) {
 			return // the library looks only at strings that are shown
 		}
-		if strings.Contains(gotErr.Error(), "google.protobuf.Any") || hasAny(l.md, m) {
-			return
+		if _, err := l.json.Marshal(m); err != nil {
+			return // an Any that holds no message of its type
 		}
 		t.Fatalf("%x: kcm refuses: %v", payload, gotErr)
 	}
@@ -162,11 +176,6 @@ func compare(t testing.TB, s *schema, l *library, payload []byte) {
 	if !sameJSON(t, got, want) {
 		t.Fatalf("%x:\n kcm     %s\n library %s", payload, got, want)
 	}
-}
-
-func hasAny(md protoreflect.MessageDescriptor, m protoreflect.Message) bool {
-	_, err := protojson.MarshalOptions{AllowPartial: true}.Marshal(m.Interface())
-	return err != nil && strings.Contains(err.Error(), "google.protobuf.Any")
 }
 
 // filler makes random messages.
@@ -225,7 +234,7 @@ func (f *filler) tame(m protoreflect.Message) {
 		}
 		in := mt.New()
 		f.fill(in, 1)
-		raw, err := proto.MarshalOptions{AllowPartial: true}.Marshal(in.Interface())
+		raw, err := proto.MarshalOptions{AllowPartial: true, Deterministic: true}.Marshal(in.Interface())
 		if err != nil {
 			panic(err)
 		}
@@ -305,13 +314,23 @@ func TestLikeTheLibrary(t *testing.T) {
 	}
 }
 
-// payload is a random message, its fields in random order.
+// payload is a random message, its fields in the order of their numbers or in any.
 func (f *filler) payload(t testing.TB, l *library) []byte {
 	m := dynamicpb.NewMessage(l.md)
 	f.fill(m, 2)
-	raw, err := proto.MarshalOptions{AllowPartial: true}.Marshal(m)
+	raw, err := proto.MarshalOptions{AllowPartial: true, Deterministic: true}.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return raw
+	if f.IntN(2) == 0 {
+		return raw
+	}
+	var fields [][]byte
+	for rest := raw; len(rest) > 0; {
+		_, _, n := protowire.ConsumeField(rest)
+		fields = append(fields, rest[:n])
+		rest = rest[n:]
+	}
+	f.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	return bytes.Join(fields, nil)
 }

@@ -141,17 +141,10 @@ func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 		}
 		var err error
 		f := &m.t.fields[place]
-		switch {
-		case f.shape == singular && f.kind != kindMessage && j == i+1:
-			if v := all[i].v; f.presence || w.absent || !f.zero(v) {
-				dst, err = f.scalar(append(dst, f.label...), m.b, v)
-			}
-		case f.shape == singular:
-			dst, err = w.singular(dst, m, f, all[i:j])
-		case f.shape == list:
-			dst, err = w.list(dst, m, f, all[i:j])
-		default:
-			dst, _, err = w.entriesOf(append(dst, f.label...), m, f, all[i:j])
+		if j == i+1 && f.shape == singular && f.kind != kindMessage {
+			dst, err = w.one(dst, m.b, f, all[i].v)
+		} else {
+			dst, err = w.field(dst, m, f, all[i:j])
 		}
 		if err != nil {
 			return dst, m.t.located(f, err)
@@ -165,6 +158,27 @@ func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 		dst = codec.AppendBytes(append(dst, `,"@unknown":`...), w.unknown[m.unknown:])
 	}
 	return dst, nil
+}
+
+// one writes a singular field that is no message.
+func (w *walker) one(dst, b []byte, f *field, v uint64) ([]byte, error) {
+	if !f.presence && !w.absent && f.zero(v) {
+		return dst, nil
+	}
+	return f.scalar(append(dst, f.label...), b, v)
+}
+
+// field writes a field of which the values are all.
+func (w *walker) field(dst []byte, m *content, f *field, all []found) ([]byte, error) {
+	switch f.shape {
+	case singular:
+		return w.singular(dst, m, f, all)
+	case list:
+		return w.list(dst, m, f, all)
+	default:
+		dst, _, err := w.entriesOf(append(dst, f.label...), m, f, all)
+		return dst, err
+	}
 }
 
 // appendAbsent writes those fields that are shown without a value, from place from
@@ -210,10 +224,7 @@ func (w *walker) singular(dst []byte, m *content, f *field, all []found) ([]byte
 		}
 		return w.message(append(dst, f.label...), in, f.msg, m.depth-1)
 	}
-	if !f.presence && !w.absent && f.zero(v) {
-		return dst, nil
-	}
-	return f.scalar(append(dst, f.label...), m.b, v)
+	return w.one(dst, m.b, f, v)
 }
 
 // list writes a repeated field. One without elements (packed ones can be) is

@@ -41,9 +41,9 @@ def golden(name, m, raw=None):
     if raw is not None:
         m = type(m).FromString(raw)
     else:
-        raw = m.SerializePartialToString()
+        raw = m.SerializePartialToString(deterministic=True)
     text = json_format.MessageToJson(m, indent=None, ensure_ascii=False, descriptor_pool=pool)
-    compact = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+    compact = json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     lines.append("\t".join((name, m.DESCRIPTOR.full_name, raw.hex(), compact)))
 
 
@@ -152,6 +152,43 @@ e.parts.add()
 e.by_name["k"].a = 4
 golden("edition 2023", e)
 golden("edition 2023 with nothing", Edition())
+
+# What docs/decoding.md shows, besides some of the above.
+golden("doc bool zero", Three(yes=False))
+golden("doc text", Three(text='Zo\u00eb says "hi"'))
+golden("doc bytes", Three(raw=b"\xff\x00A"))
+golden("doc enum", Three(colour=2))
+golden("doc message", Three(inner=Inner(b="x")))
+golden("doc empty inner", Three(inner=Inner()))
+golden("doc list", Three(i32s=[1, 300]))
+golden("doc list of messages", Three(inners=[Inner(a=1), Inner()]))
+golden("doc map", Three(by_text={"b": 2, "a": 1}))
+golden("doc map of ints", Three(by_int={10: "ten", 9: "nine"}))
+golden("doc optional", Three(maybe=0))
+golden("doc timestamp", Three(at=timestamp_pb2.Timestamp(seconds=1772546405, nanos=120000000)))
+m = Three()
+m.object.update({"a": 1.5, "b": [None, True]})
+golden("doc struct", m)
+m = Three()
+m.value.string_value = "x"
+golden("doc value", m)
+m = Three()
+m.list.extend(["x", False])
+golden("doc list value", m)
+golden("doc int64 value", Three(int64_value=W.Int64Value(value=5)))
+golden("doc bytes value", Three(bytes_value=W.BytesValue(value=b"A")))
+m = Three()
+m.any.Pack(Inner(a=1))
+golden("doc any", m)
+golden("doc renamed", Three(renamed=1))
+golden("doc camel case", Three(snake_case_name=1))
+t = Two()
+t.couple.x = 1
+golden("doc group", t)
+t = Two()
+t.Extensions[two.extensions_by_name["extra"]] = 7
+golden("doc extension", t)
+golden("doc default", Two(number=42))
 
 # What serializers do not write but parsers have to read.
 golden("fields out of order", Three(), bytes.fromhex("4a0178" "0801"))
