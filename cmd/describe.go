@@ -19,6 +19,7 @@ type describeOptions struct {
 	offline  bool
 	watch    bool
 	interval time.Duration
+	formats  []string // that -o takes; nil: those of describe
 	inquirer inquirer
 }
 
@@ -145,7 +146,7 @@ func addDescribeFlags(env *Env, cmd *cobra.Command) *describeOptions {
 
 // run finds out and prints. It ends with Partial when some clusters failed.
 func (o *describeOptions) run(cmd *cobra.Command, find finder) error {
-	if err := oneOf("--output", o.output, "table", "wide", "json", "yaml"); err != nil {
+	if err := o.checkOutput(); err != nil {
 		return err
 	}
 	if err := o.checkWatch(cmd); err != nil {
@@ -223,6 +224,8 @@ func (o *describeOptions) print(doc document) (err error) {
 		buf, err = output.AppendJSON(buf, doc)
 	case "yaml":
 		buf, err = output.AppendYAML(buf, doc)
+	case "csv":
+		buf, err = appendCSV(buf, doc)
 	default:
 		buf = o.appendTables(buf, doc)
 	}
