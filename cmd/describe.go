@@ -93,6 +93,7 @@ func newDescribeCmd(env *Env) *cobra.Command {
 			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
 				return describeTopic(ctx, o, view, args[0])
 			}, completeTopics(env)),
+		newDescribeMirrorsCmd(env),
 	)
 	return cmd
 }

@@ -26,7 +26,7 @@ func newOffsetsCmd(env *Env) *cobra.Command {
 		Args: offsetsArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newOffsetsListCmd(env))
+	cmd.AddCommand(newOffsetsListCmd(env), newOffsetsTranslateCmd(env))
 	return cmd
 }
 

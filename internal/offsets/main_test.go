@@ -1,0 +1,22 @@
+package offsets
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/kcm-cli/kcm/internal/kafkatest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(kafkatest.M(m)) }
+
+// reseal makes the checksum of a batch right again.
+func reseal(batch []byte) {
+	binary.BigEndian.PutUint32(batch[17:], crc32.Checksum(batch[21:], crc32.MakeTable(crc32.Castagnoli)))
+}
+
+func spot(topic string, partition int32) Partition {
+	return Partition{Topic: topic, Partition: partition}
+}
