@@ -188,9 +188,18 @@ func (d *translationDoc) missing(others bool) error {
 
 func (d *translationDoc) tables(bool) []output.Table {
 	t := output.Table{Columns: []output.Column{
-		{Header: "GROUP"}, {Header: "SOURCE TOPIC"}, {Header: "PARTITION", Right: true}, {Header: "COMMITTED", Right: true},
-		{Header: "TOPIC"}, {Header: "OFFSET", Right: true}, {Header: "PRIOR", Right: true}, {Header: "DELTA", Right: true},
-		{Header: "STATUS"}, {Header: "BOUND", Right: true}, {Header: "VIA"}, {Header: "NOTE"},
+		{Header: "GROUP"},
+		{Header: "SOURCE TOPIC"},
+		{Header: "PARTITION", Right: true},
+		{Header: "COMMITTED", Right: true},
+		{Header: "TOPIC"},
+		{Header: "OFFSET", Right: true},
+		{Header: "PRIOR", Right: true},
+		{Header: "DELTA", Right: true},
+		{Header: "STATUS"},
+		{Header: "BOUND", Right: true},
+		{Header: "VIA"},
+		{Header: "NOTE"},
 	}}
 	for _, g := range d.Groups {
 		for _, p := range g.Partitions {

@@ -2,7 +2,6 @@ package offsets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -249,11 +248,11 @@ func (r *logRun) records(at Partition, raw batch.Raw, from, until int64) (more b
 }
 
 // readTopic reads all partitions of a topic from their starts to the stable ends
-// that they have now, and says how many offsets that was. The errors are those of
-// partitions that were not read to their ends.
-func (l *logReader) readTopic(ctx context.Context, topic cluster.Topic) (offsets int64, err error) {
+// that they have now. The error is that of the first partition that was not read to
+// its end.
+func (l *logReader) readTopic(ctx context.Context, topic cluster.Topic) error {
 	if topic.Err != nil {
-		return 0, topic.Err
+		return topic.Err
 	}
 	of := make([]Partition, len(topic.Partitions))
 	for i, p := range topic.Partitions {
@@ -261,18 +260,17 @@ func (l *logReader) readTopic(ctx context.Context, topic cluster.Topic) (offsets
 	}
 	bounds, err := l.c.Offsets(ctx, of, cluster.Start(), cluster.Stable())
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var ranges []logRange
 	var errs []error
 	for _, at := range of {
 		b := bounds[at]
-		if err := errors.Join(b[0].Err, b[1].Err); err != nil {
-			errs = append(errs, firstOf(b[0].Err, b[1].Err))
+		if err := firstOf(b[0].Err, b[1].Err); err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		ranges = append(ranges, logRange{at, b[0].Offset, b[1].Offset})
-		offsets += b[1].Offset - b[0].Offset
 	}
 	failed := l.read(ctx, ranges)
 	for _, at := range of {
@@ -280,7 +278,7 @@ func (l *logReader) readTopic(ctx context.Context, topic cluster.Topic) (offsets
 			errs = append(errs, err)
 		}
 	}
-	return offsets, firstOf(errs...)
+	return firstOf(errs...)
 }
 
 // firstOf returns the first error that is one.

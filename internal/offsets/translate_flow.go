@@ -202,7 +202,7 @@ func (t *Translator) readCheckpoints(ctx context.Context, s *sources) error {
 		return t.tolerate(s, missingTopic(t.To, name, mirror.Checkpoints, s.topics.to), false)
 	}
 	l := t.reader(t.To, func(at Partition, r *logRecord) bool { s.checkpoints.add(at.Partition, r); return true })
-	_, err := l.readTopic(ctx, topic)
+	err := l.readTopic(ctx, topic)
 	if err := t.tolerate(s, incomplete(err, t.To, name), isHalf(err)); err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (t *Translator) readSyncTopic(ctx context.Context, s *sources, c *cluster.C
 		return nil, nil
 	}
 	syncs := newOffsetSyncs()
-	_, err := t.reader(c, func(_ Partition, r *logRecord) bool { syncs.add(r); return true }).readTopic(ctx, topic)
+	err := t.reader(c, func(_ Partition, r *logRecord) bool { syncs.add(r); return true }).readTopic(ctx, topic)
 	if err != nil {
 		if err := t.tolerate(s, incomplete(err, c, name), isHalf(err)); err != nil {
 			return nil, err

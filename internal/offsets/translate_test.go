@@ -14,8 +14,9 @@ func syncRecord(topic string, partition int32, upstream, downstream int64) *reco
 	return &record.Record{Key: s.AppendKey(nil), Value: s.AppendValue(nil)}
 }
 
-func checkpointRecord(group, topic string, partition int32, upstream, downstream int64, metadata string) *record.Record {
-	c := mirror.Checkpoint{Group: []byte(group), Topic: []byte(topic), Partition: partition, Upstream: upstream, Downstream: downstream, Metadata: []byte(metadata)}
+// checkpointRecord makes a checkpoint of partition, upstream and downstream offset.
+func checkpointRecord(group, topic string, offsets [3]int64, metadata string) *record.Record {
+	c := mirror.Checkpoint{Group: []byte(group), Topic: []byte(topic), Partition: int32(offsets[0]), Upstream: offsets[1], Downstream: offsets[2], Metadata: []byte(metadata)}
 	return &record.Record{Key: c.AppendKey(nil), Value: c.AppendValue(nil)}
 }
 
@@ -134,20 +135,20 @@ func TestRuns(t *testing.T) {
 func TestCheckpoints(t *testing.T) {
 	s := newCheckpoints(func(group string) bool { return group != "other" })
 	for _, r := range []*record.Record{
-		checkpointRecord("g", "a.t", 0, 300, 30, ""),
-		checkpointRecord("other", "a.t", 0, 1, 1, ""),
-		checkpointRecord("g", "a.t", 1, 5, 5, "m"),
-		checkpointRecord("g", "a.t", 0, 500, 50, ""),
-		checkpointRecord("g", "a.t", 2, 9, 9, ""),
-		checkpointRecord("g", "a.t", 3, 9, 9, ""),
-		checkpointRecord("g", "a.t", 3, 8, 7, ""),
-		{Key: checkpointRecord("g", "a.t", 2, 0, 0, "").Key},
-		{Key: checkpointRecord("g", "a.t", 8, 0, 0, "").Key},
+		checkpointRecord("g", "a.t", [3]int64{0, 300, 30}, ""),
+		checkpointRecord("other", "a.t", [3]int64{0, 1, 1}, ""),
+		checkpointRecord("g", "a.t", [3]int64{1, 5, 5}, "m"),
+		checkpointRecord("g", "a.t", [3]int64{0, 500, 50}, ""),
+		checkpointRecord("g", "a.t", [3]int64{2, 9, 9}, ""),
+		checkpointRecord("g", "a.t", [3]int64{3, 9, 9}, ""),
+		checkpointRecord("g", "a.t", [3]int64{3, 8, 7}, ""),
+		{Key: checkpointRecord("g", "a.t", [3]int64{2, 0, 0}, "").Key},
+		{Key: checkpointRecord("g", "a.t", [3]int64{8, 0, 0}, "").Key},
 		{Key: []byte{1}, Value: []byte{}},
 		{Value: []byte{0}},
-		{Key: checkpointRecord("g", "a.t", 0, 0, 0, "").Key, Value: []byte{0, 1, 2}},
-		checkpointRecord("g", "a.t", 0, 600, -1, ""),
-		{Key: append(checkpointRecord("g", "a.t", 1, 0, 0, "").Key, 7), Value: checkpointRecord("", "", 0, 6, 6, "n").Value},
+		{Key: checkpointRecord("g", "a.t", [3]int64{0, 0, 0}, "").Key, Value: []byte{0, 1, 2}},
+		checkpointRecord("g", "a.t", [3]int64{0, 600, -1}, ""),
+		{Key: append(checkpointRecord("g", "a.t", [3]int64{1, 0, 0}, "").Key, 7), Value: checkpointRecord("", "", [3]int64{0, 6, 6}, "n").Value},
 	} {
 		s.add(0, r)
 	}
@@ -167,10 +168,10 @@ func TestCheckpoints(t *testing.T) {
 // Of records in two partitions of the topic the one that was written later counts.
 func TestCheckpointsOfTwoPartitions(t *testing.T) {
 	s := newCheckpoints(func(string) bool { return true })
-	late := checkpointRecord("g", "a.t", 0, 5, 5, "")
+	late := checkpointRecord("g", "a.t", [3]int64{0, 5, 5}, "")
 	late.Timestamp = 9
 	s.add(1, late)
-	early := checkpointRecord("g", "a.t", 0, 3, 3, "")
+	early := checkpointRecord("g", "a.t", [3]int64{0, 3, 3}, "")
 	early.Timestamp = 8
 	s.add(0, early)
 	if got := s.standing(); len(got) != 1 || got[0].downstream != 5 {
@@ -188,41 +189,59 @@ func TestSettle(t *testing.T) {
 		want     finding
 	}{
 		{
-			"a checkpoint between two that were read", []finding{{via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}},
-			all, finding{via: ViaCheckpoints, status: Bounded, offset: 50, most: 100, bound: 50},
+			"a checkpoint between two that were read",
+			[]finding{{via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}},
+			all,
+			finding{via: ViaCheckpoints, status: Bounded, offset: 50, most: 100, bound: 50},
 		},
 		{
-			"syncs are nearer", []finding{syncs(finding{status: Bounded, offset: 60, most: 70, bound: 4}), {via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}},
-			all, finding{via: ViaSyncs, status: Bounded, offset: 60, most: 70, bound: 4},
+			"syncs are nearer",
+			[]finding{syncs(finding{status: Bounded, offset: 60, most: 70, bound: 4}), {via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}},
+			all,
+			finding{via: ViaSyncs, status: Bounded, offset: 60, most: 70, bound: 4},
 		},
 		{
-			"a checkpoint is nearer, the next sync bounds it", []finding{syncs(finding{status: Bounded, offset: 40, most: 55, bound: 30}), {via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}},
-			all, finding{via: ViaCheckpoints, status: Bounded, offset: 50, most: 55, bound: 5},
+			"a checkpoint is nearer, the next sync bounds it",
+			[]finding{syncs(finding{status: Bounded, offset: 40, most: 55, bound: 30}), {via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}},
+			all,
+			finding{via: ViaCheckpoints, status: Bounded, offset: 50, most: 55, bound: 5},
 		},
 		{
-			"nothing lies between", []finding{syncs(finding{status: Bounded, offset: 60, most: unbounded, bound: 0})},
-			all, finding{via: ViaSyncs, status: Exact, offset: 60, most: 100, bound: 0},
+			"nothing lies between",
+			[]finding{syncs(finding{status: Bounded, offset: 60, most: unbounded, bound: 0})},
+			all,
+			finding{via: ViaSyncs, status: Exact, offset: 60, most: 100, bound: 0},
 		},
 		{
-			"at the end, with something missing", []finding{syncs(finding{status: Bounded, offset: 100, most: unbounded, bound: 7})},
-			all, finding{via: ViaSyncs, status: Bounded, offset: 100, most: 100, bound: 7, note: "the target ends there: what is copied later may have been read already"},
+			"at the end, with something missing",
+			[]finding{syncs(finding{status: Bounded, offset: 100, most: unbounded, bound: 7})},
+			all,
+			finding{via: ViaSyncs, status: Bounded, offset: 100, most: 100, bound: 7, note: "the target ends there: what is copied later may have been read already"},
 		},
 		{
-			"at the end, unknown", []finding{{via: ViaCheckpoints, status: Bounded, offset: 100, most: unbounded, bound: -1}},
-			all, finding{via: ViaCheckpoints, status: Bounded, offset: 100, most: 100, bound: 0, note: "the target ends there; whether the copy has come to the commit is not known"},
+			"at the end, unknown",
+			[]finding{{via: ViaCheckpoints, status: Bounded, offset: 100, most: unbounded, bound: -1}},
+			all,
+			finding{via: ViaCheckpoints, status: Bounded, offset: 100, most: 100, bound: 0, note: "the target ends there; whether the copy has come to the commit is not known"},
 		},
 		{
-			"no end is known", []finding{{via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}},
-			limits{}, finding{via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1},
+			"no end is known",
+			[]finding{{via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}},
+			limits{},
+			finding{via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1},
 		},
 		{
-			"what may come is said first", []finding{syncs(finding{status: Unmapped, note: "a"}), {via: ViaCheckpoints, status: Pending, note: "b"}},
-			all, finding{via: ViaCheckpoints, status: Pending, note: "b"},
+			"what may come is said first",
+			[]finding{syncs(finding{status: Unmapped, note: "a"}), {via: ViaCheckpoints, status: Pending, note: "b"}},
+			all,
+			finding{via: ViaCheckpoints, status: Pending, note: "b"},
 		},
 		{"times may lie", []finding{{via: ViaTimestamp, status: Bounded, offset: 9, most: unbounded, bound: 0}}, all, finding{via: ViaTimestamp, status: Bounded, offset: 9, most: 100, bound: 0}},
 		{
-			"an exact one of equals", []finding{{via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}, syncs(finding{status: Exact, offset: 50, most: 50})},
-			all, finding{via: ViaSyncs, status: Exact, offset: 50, most: 50},
+			"an exact one of equals",
+			[]finding{{via: ViaCheckpoints, status: Bounded, offset: 50, most: unbounded, bound: -1}, syncs(finding{status: Exact, offset: 50, most: 50})},
+			all,
+			finding{via: ViaSyncs, status: Exact, offset: 50, most: 50},
 		},
 	} {
 		if got := settle(tt.findings, tt.end); got != tt.want {
@@ -246,12 +265,14 @@ func TestConfine(t *testing.T) {
 		{"not known", at(50), limits{}, at(50), false},
 		{"beyond an empty end", at(100), limits{0, 0, true}, finding{via: ViaCheckpoints, status: Bounded, note: "moved from 100 to the end, as the target is empty"}, true},
 		{
-			"beyond the end", at(100), limits{0, 50, true},
+			"beyond the end", at(100),
+			limits{0, 50, true},
 			finding{via: ViaCheckpoints, status: Unmapped, note: "100 lies beyond the target's end 50: the topic was made again there, or has lost records"},
 			false,
 		},
 		{
-			"before the start", at(5), limits{8, 50, true},
+			"before the start", at(5),
+			limits{8, 50, true},
 			finding{via: ViaCheckpoints, status: Bounded, offset: 8, bound: 3, note: "moved from 5 to the start: what lay before is gone on the target"},
 			true,
 		},
@@ -327,7 +348,7 @@ func TestReversedSyncs(t *testing.T) {
 }
 
 func FuzzTopicRecords(f *testing.F) {
-	for _, r := range []*record.Record{checkpointRecord("g", "a.t", 1, 5, 6, "m"), syncRecord("t", 1, 5, 6), {Key: []byte{0}}, {Value: []byte{0}}} {
+	for _, r := range []*record.Record{checkpointRecord("g", "a.t", [3]int64{1, 5, 6}, "m"), syncRecord("t", 1, 5, 6), {Key: []byte{0}}, {Value: []byte{0}}} {
 		f.Add(r.Key, r.Value, r.Key, r.Value)
 	}
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte) {

@@ -46,7 +46,7 @@ func (t *Translator) byTime(ctx context.Context, s *sources, rows []*row, ends m
 	for _, r := range open {
 		f := q.found[timed{r.source(), r.Partition, r.position}]
 		f.via = ViaTimestamp
-		if f.found() || t.Via == ViaTimestamp {
+		if f.found() || len(r.findings) == 0 {
 			r.findings = append(r.findings, f)
 		}
 	}

@@ -257,7 +257,7 @@ func (t *Translator) mirrored(s *sources, r *row) (list []finding) {
 			list = append(list, f)
 		}
 	}
-	if t.Via == ViaAuto || t.Via == ViaCheckpoints {
+	if t.Via == ViaCheckpoints || t.Via == ViaAuto && s.checkpoints.seen > 0 {
 		f := finding{status: Pending, note: "there is no checkpoint for it yet"}
 		if r.checkpoint != nil {
 			f = r.checkpoint.find(r.position, r.known)

@@ -123,7 +123,7 @@ func TestBetweenCheckpoints(t *testing.T) {
 		fill(p.west, copied, 100)
 		p.east.Commit(g, topic, 0, 650)
 		p.west.CreateTopic(p.checkpoints, 1, map[string]string{"cleanup.policy": "compact"})
-		p.write(p.west, p.checkpoints, checkpointRecord(g, copied, 0, 300, 30, ""), checkpointRecord(g, copied, 0, 500, 50, "note"))
+		p.write(p.west, p.checkpoints, checkpointRecord(g, copied, [3]int64{0, 300, 30}, ""), checkpointRecord(g, copied, [3]int64{0, 500, 50}, "note"))
 
 		p.check(p.translator(ViaCheckpoints, g), "g t/0@650 east.t@50 bounded(50) checkpoints note: the checkpoint is for 500")
 		got := p.check(p.translator(ViaAuto, g), "g t/0@650 east.t@50 bounded(50) checkpoints note: the checkpoint is for 500")
@@ -160,8 +160,8 @@ func TestEmptyAndZero(t *testing.T) {
 		p.west.DeleteRecords(copied, 3, 10)
 		p.west.CreateTopic(p.checkpoints, 2, nil)
 		p.write(p.west, p.checkpoints,
-			checkpointRecord(g, copied, 0, 100, 100, ""), checkpointRecord(g, copied, 1, 0, 0, ""), checkpointRecord(g, copied, 2, 50, 20, ""),
-			checkpointRecord(g, copied, 3, 5, 4, ""), checkpointRecord(g, copied, 4, 0, 0, ""), checkpointRecord(g, copied, 9, 5, 5, ""))
+			checkpointRecord(g, copied, [3]int64{0, 100, 100}, ""), checkpointRecord(g, copied, [3]int64{1, 0, 0}, ""), checkpointRecord(g, copied, [3]int64{2, 50, 20}, ""),
+			checkpointRecord(g, copied, [3]int64{3, 5, 4}, ""), checkpointRecord(g, copied, [3]int64{4, 0, 0}, ""), checkpointRecord(g, copied, [3]int64{9, 5, 5}, ""))
 		got := p.check(
 			p.translator(ViaCheckpoints, g),
 			"g t/0@100 east.t@0 bounded(0) checkpoints : the target ends there; whether the copy has come to the commit is not known; moved from 100 to the end, as the target is empty",
@@ -204,7 +204,7 @@ func TestNothingToTranslateBy(t *testing.T) {
 		if err == nil || p.plain(err.Error()) != "west/east_checkpoints_internal is empty: no checkpoint has been written yet" {
 			t.Errorf("empty: %v", err)
 		}
-		p.write(p.west, p.checkpoints, checkpointRecord("other", "east_t", 0, 1, 1, ""), &logRecord{Key: []byte("damaged"), Value: []byte{}})
+		p.write(p.west, p.checkpoints, checkpointRecord("other", "east_t", [3]int64{0, 1, 1}, ""), &logRecord{Key: []byte("damaged"), Value: []byte{}})
 		got := p.check(p.translator(ViaCheckpoints, g))
 		if !slices.Equal(got.Missing, []string{g}) || len(got.Warnings) != 1 || p.plain(got.Warnings[0].Error()) != "west/east_checkpoints_internal: 1 record passed over: malformed" {
 			t.Errorf("entries for others: %v %v", got.Missing, got.Warnings)
@@ -222,12 +222,12 @@ func TestReadingToTheEnd(t *testing.T) {
 		fill(p.west, copied, 10)
 		p.west.CreateTopic(p.checkpoints, 1, nil)
 		tx := p.west.Begin(rig.Name("tx"))
-		tx.Produce(p.checkpoints, kafkatest.Record{Key: checkpointRecord("a", copied, 0, 7, 7, "").Key, Value: checkpointRecord("a", copied, 0, 7, 7, "").Value})
+		tx.Produce(p.checkpoints, kafkatest.Record{Key: checkpointRecord("a", copied, [3]int64{0, 7, 7}, "").Key, Value: checkpointRecord("a", copied, [3]int64{0, 7, 7}, "").Value})
 		tx.Commit()
-		gone := checkpointRecord("b", copied, 0, 7, 7, "")
-		p.write(p.west, p.checkpoints, gone, &logRecord{Key: gone.Key}, checkpointRecord("c", copied, 0, 3, 3, ""))
+		gone := checkpointRecord("b", copied, [3]int64{0, 7, 7}, "")
+		p.write(p.west, p.checkpoints, gone, &logRecord{Key: gone.Key}, checkpointRecord("c", copied, [3]int64{0, 3, 3}, ""))
 		tx.Again()
-		tx.Produce(p.checkpoints, kafkatest.Record{Key: checkpointRecord("c", copied, 0, 9, 9, "").Key, Value: checkpointRecord("c", copied, 0, 9, 9, "").Value})
+		tx.Produce(p.checkpoints, kafkatest.Record{Key: checkpointRecord("c", copied, [3]int64{0, 9, 9}, "").Key, Value: checkpointRecord("c", copied, [3]int64{0, 9, 9}, "").Value})
 		tx.Abort()
 		tr := p.translator(ViaCheckpoints)
 		tr.Groups = Selection{Match: regexp.MustCompile(`\A(?:[a-c])\z`)}
@@ -285,7 +285,7 @@ func TestWithoutTheSource(t *testing.T) {
 	copied := p.alias("east") + ".t"
 	fill(p.west, copied, 10)
 	p.west.CreateTopic(p.checkpoints, 1, nil)
-	p.write(p.west, p.checkpoints, checkpointRecord(g, copied, 0, 7, 7, "m"))
+	p.write(p.west, p.checkpoints, checkpointRecord(g, copied, [3]int64{0, 7, 7}, "m"))
 	for _, via := range []Via{ViaAuto, ViaCheckpoints, ViaSyncs} {
 		tr := p.translator(via, g)
 		tr.Lost = fault.New(fault.Unreachable, "east: gone")
@@ -347,7 +347,7 @@ func TestHalfRead(t *testing.T) {
 	copied := p.alias("east") + ".t"
 	fill(p.west, copied, 10)
 	p.west.CreateTopic(p.checkpoints, 1, nil)
-	p.write(p.west, p.checkpoints, checkpointRecord(g, copied, 0, 7, 7, ""))
+	p.write(p.west, p.checkpoints, checkpointRecord(g, copied, [3]int64{0, 7, 7}, ""))
 	bad := kafkatest.Batch{Records: []kafkatest.Record{{Key: []byte("k")}}, Codec: kafkatest.Gzip}.Bytes(t)
 	bad[len(bad)-5] ^= 0xff
 	reseal(bad)
