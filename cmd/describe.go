@@ -19,6 +19,7 @@ type describeOptions struct {
 	offline  bool
 	watch    bool
 	interval time.Duration
+	silent   bool     // a watch that writes nothing
 	formats  []string // that -o takes; nil: those of describe
 	inquirer inquirer
 }
