@@ -19,6 +19,7 @@ type describeOptions struct {
 	offline  bool
 	watch    bool
 	interval time.Duration
+	silent   bool     // a watch that writes nothing
 	formats  []string // that -o takes; nil: those of describe
 	inquirer inquirer
 }
@@ -30,7 +31,7 @@ type document interface {
 }
 
 const describeLong = `describe shows what streams there are and where they live; clusters with their
-brokers; topics with their partitions. Without more it lists the streams, and
+brokers; topics with their partitions; groups with their members and lag. Without more it lists the streams, and
 with a lone NAME it shows that stream. All clusters are asked at once; one that
 does not answer is shown with its error, and the exit code is 3.
 
@@ -42,12 +43,13 @@ and YAML one document behind ---, each time.`
 func newDescribeCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe [NAME]",
-		Short: "Show streams, clusters and topics",
+		Short: "Show streams, clusters, topics and groups",
 		Long:  describeLong,
 		Example: `  kcm describe                          the streams
   kcm describe orders                   a stream, partition by partition
   kcm describe cluster east             a cluster and its brokers
   kcm describe topic east/orders -o json
+  kcm describe group billing            a group, on all clusters that have it
   kcm describe streams --offline        without contacting a cluster
   kcm describe orders --watch           again every 2 seconds
   kcm describe orders --watch --interval 10s -o json`,
@@ -93,6 +95,14 @@ func newDescribeCmd(env *Env) *cobra.Command {
 			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
 				return describeTopic(ctx, o, view, args[0])
 			}, completeTopics(env)),
+		describeSub(env, describeWords{use: "groups [CLUSTER]", short: "List the groups of every cluster, or of one"}, takesAtMostOne("CLUSTER"),
+			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
+				return describeGroups(ctx, o, view, args)
+			}, completeClusters(env)),
+		describeSub(env, describeWords{use: "group [CLUSTER/]NAME", short: "Show a group with its members and their lag, on every cluster that has it or on one"}, takesOne("the name of a group", "[CLUSTER/]NAME"),
+			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
+				return describeGroup(ctx, o, view, args[0])
+			}, completeDescribedGroup(env)),
 		newDescribeMirrorsCmd(env),
 	)
 	return cmd

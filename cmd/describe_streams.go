@@ -88,7 +88,7 @@ func describeStreams(ctx context.Context, o *describeOptions, view *metadata.Vie
 }
 
 // laterNouns are what other versions describe as well.
-var laterNouns = []string{"groups", "group", "schema"}
+var laterNouns = []string{"schema"}
 
 func describeStream(ctx context.Context, o *describeOptions, view *metadata.View, name string) (document, []error, error) {
 	sel, err := view.Select([]string{name}, false, false)

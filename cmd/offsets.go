@@ -22,11 +22,13 @@ func newOffsetsCmd(env *Env) *cobra.Command {
 		Short: "Show the offsets of streams and of consumer groups",
 		Long:  offsetsLong,
 		Example: `  kcm offsets list orders                where a stream begins and ends
-  kcm offsets list orders --at -1h       and where it was an hour ago`,
+  kcm offsets list orders --at -1h       and where it was an hour ago
+  kcm offsets lag -g billing             how far a group is behind, everywhere
+  kcm offsets lag -g billing orders      in one stream`,
 		Args: offsetsArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newOffsetsListCmd(env), newOffsetsTranslateCmd(env))
+	cmd.AddCommand(newOffsetsListCmd(env), newOffsetsLagCmd(env), newOffsetsTranslateCmd(env))
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package offsets
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
@@ -16,16 +17,6 @@ type ScopedTopic struct {
 	Stream     string // that it belongs to; empty if it was named by itself
 	Topic      string
 	Partitions []int32 // in order
-}
-
-// stream names the stream of a topic; ok is false if the scope does not have it.
-func (s Scope) stream(at Partition) (stream string, ok bool) {
-	for _, t := range s {
-		if t.Topic == at.Topic && slices.Contains(t.Partitions, at.Partition) {
-			return t.Stream, true
-		}
-	}
-	return "", s == nil
 }
 
 // Partitions lists all of the scope, in order.
@@ -56,103 +47,153 @@ type GroupLag struct {
 	Lags []Lag
 }
 
-// Total is the sum of the lags that are known and above zero, and how many are not
-// known although the group has a commit or something failed.
-func (g GroupLag) Total() (sum int64, unknown int) {
-	for _, l := range g.Lags {
-		switch {
-		case l.Lag != nil:
-			sum += max(*l.Lag, 0)
-		case l.Committed != nil || l.Err != nil:
+// Total is the sum of the lags that are known and above zero, how many they are,
+// and how many are not known.
+func (g GroupLag) Total() (sum int64, known, unknown int) {
+	for i := range g.Lags {
+		if l := g.Lags[i].Lag; l != nil {
+			sum += max(*l, 0)
+			known++
+		} else {
 			unknown++
 		}
 	}
-	return sum, unknown
+	return sum, known, unknown
+}
+
+// Touched reports whether the group has to do with any of its partitions: it has a
+// commit there or a member that reads it.
+func (g GroupLag) Touched() bool {
+	return slices.ContainsFunc(g.Lags, func(l Lag) bool { return l.Committed != nil || l.Member != nil || g.Commits[l.Partition].Err != nil })
+}
+
+// Narrow leaves out of groups the commits and assignments for which take does not
+// hold.
+func Narrow(groups []Group, take func(Partition) bool) {
+	for i := range groups {
+		maps.DeleteFunc(groups[i].Commits, func(at Partition, _ Commit) bool { return !take(at) })
+		for j := range groups[i].Members {
+			m := &groups[i].Members[j]
+			m.Assigned = slices.DeleteFunc(m.Assigned, func(at Partition) bool { return !take(at) })
+		}
+	}
 }
 
 // Lags finds the lag of groups, which have been asked for with members and
-// commits. The error is about the cluster as a whole.
+// commits. The error is about the cluster as a whole; then only Committed and
+// Member are known.
 func Lags(ctx context.Context, c *cluster.Cluster, groups []Group, scope Scope) ([]GroupLag, error) {
-	wanted := map[Partition]bool{}
-	for _, at := range scope.Partitions() {
-		wanted[at] = true
+	q := newLagQuery(scope)
+	own := make([][]Partition, len(groups))
+	for i := range groups {
+		own[i] = q.partitionsOf(&groups[i])
 	}
-	for _, g := range groups {
-		for at := range g.Commits {
-			if _, ok := scope.stream(at); ok {
-				wanted[at] = true
-			}
-		}
-		for _, m := range g.Members {
-			for _, at := range m.Assigned {
-				if _, ok := scope.stream(at); ok {
-					wanted[at] = true
-				}
-			}
-		}
-	}
-	list := make([]Partition, 0, len(wanted))
-	for at := range wanted {
-		list = append(list, at)
-	}
-	slices.SortFunc(list, ComparePartitions)
-	var bounds map[Partition][]cluster.Offset
-	var err error
-	if len(list) > 0 {
-		bounds, err = c.Offsets(ctx, list, cluster.Start(), cluster.End())
-	}
+	err := q.look(ctx, c)
 	out := make([]GroupLag, len(groups))
 	for i, g := range groups {
-		out[i] = GroupLag{Group: g, Lags: lagsOf(g, scope, bounds)}
+		out[i] = GroupLag{Group: g, Lags: q.lagsOf(&groups[i], own[i])}
 	}
 	return out, err
 }
 
-func lagsOf(g Group, scope Scope, bounds map[Partition][]cluster.Offset) []Lag {
-	owners := map[Partition]*Member{}
-	mine := map[Partition]bool{}
-	for i := range g.Members {
-		for _, at := range g.Members[i].Assigned {
-			owners[at] = &g.Members[i]
-			mine[at] = true
-		}
-	}
-	for at := range g.Commits {
-		mine[at] = true
-	}
-	for _, at := range scope.Partitions() {
-		mine[at] = true
-	}
-	var lags []Lag
-	for at := range mine {
-		if stream, ok := scope.stream(at); ok {
-			lags = append(lags, lagOf(g, at, stream, owners[at], bounds[at]))
-		}
-	}
-	slices.SortFunc(lags, func(a, b Lag) int { return ComparePartitions(a.Partition, b.Partition) })
-	return lags
+// lagQuery is one run of Lags. Many groups share partitions: the bounds of each
+// are looked up once.
+type lagQuery struct {
+	whole   bool
+	scope   []Partition
+	streams map[Partition]string // of the scope
+	bounds  map[Partition]*bounds
 }
 
-func lagOf(g Group, at Partition, stream string, owner *Member, bounds []cluster.Offset) Lag {
-	l := Lag{Stream: stream, Partition: at, Member: owner}
-	commit, committed := g.Commits[at]
-	switch {
-	case commit.Err != nil:
-		l.Err = commit.Err
-	case committed:
-		l.Committed = &commit.Offset
+// bounds are those of a log; nil is not known, for the reason of err.
+type bounds struct {
+	start, end *int64
+	err        error
+}
+
+func newLagQuery(scope Scope) *lagQuery {
+	q := &lagQuery{whole: scope == nil, scope: scope.Partitions(), streams: map[Partition]string{}, bounds: map[Partition]*bounds{}}
+	for _, t := range scope {
+		for _, p := range t.Partitions {
+			at := Partition{Topic: t.Topic, Partition: p}
+			q.streams[at], q.bounds[at] = t.Stream, &bounds{}
+		}
 	}
-	if len(bounds) == 2 {
-		for i, to := range []**int64{&l.Start, &l.End} {
-			if bounds[i].Err == nil {
-				*to = &bounds[i].Offset
-			} else if l.Err == nil {
-				l.Err = bounds[i].Err
+	return q
+}
+
+// partitionsOf are those that a group has to do with, in order.
+func (q *lagQuery) partitionsOf(g *Group) []Partition {
+	list := slices.Clone(q.scope)
+	add := func(at Partition) {
+		if _, in := q.streams[at]; q.whole && !in {
+			list = append(list, at)
+			if q.bounds[at] == nil {
+				q.bounds[at] = &bounds{}
 			}
 		}
 	}
-	if l.Committed != nil && l.End != nil {
-		l.Lag = new(*l.End - *l.Committed)
+	for at := range g.Commits {
+		add(at)
 	}
-	return l
+	for i := range g.Members {
+		for _, at := range g.Members[i].Assigned {
+			add(at)
+		}
+	}
+	slices.SortFunc(list, ComparePartitions)
+	return slices.Compact(list)
+}
+
+func (q *lagQuery) look(ctx context.Context, c *cluster.Cluster) error {
+	if len(q.bounds) == 0 {
+		return nil
+	}
+	list := slices.SortedFunc(maps.Keys(q.bounds), ComparePartitions)
+	found, err := c.Offsets(ctx, list, cluster.Start(), cluster.End())
+	for at, b := range q.bounds {
+		points := found[at]
+		if len(points) != 2 {
+			b.err = err
+			continue
+		}
+		for i, to := range []**int64{&b.start, &b.end} {
+			if points[i].Err == nil {
+				*to = new(points[i].Offset)
+			} else if b.err == nil {
+				b.err = points[i].Err
+			}
+		}
+	}
+	return err
+}
+
+func (q *lagQuery) lagsOf(g *Group, own []Partition) []Lag {
+	owners := map[Partition]*Member{}
+	for i := range g.Members {
+		for _, at := range g.Members[i].Assigned {
+			owners[at] = &g.Members[i]
+		}
+	}
+	lags := make([]Lag, len(own))
+	numbers := make([]int64, 0, 2*len(own)) // one piece of memory for them all
+	number := func(n int64) *int64 {
+		numbers = append(numbers, n)
+		return &numbers[len(numbers)-1]
+	}
+	for i, at := range own {
+		b := q.bounds[at]
+		l := Lag{Stream: q.streams[at], Partition: at, Member: owners[at], Start: b.start, End: b.end, Err: b.err}
+		switch commit, committed := g.Commits[at]; {
+		case commit.Err != nil:
+			l.Err = commit.Err
+		case committed:
+			l.Committed = number(commit.Offset)
+		}
+		if l.Committed != nil && l.End != nil {
+			l.Lag = number(*l.End - *l.Committed)
+		}
+		lags[i] = l
+	}
+	return lags
 }
