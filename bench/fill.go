@@ -16,9 +16,10 @@ import (
 // children are the words that make this program do one thing with Kafka's client
 // and end (see kit.child).
 var children = map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) error{
-	fillWord:  fillMain,
-	topicWord: topicMain,
-	probeWord: probeMain,
+	fillWord:        fillMain,
+	checkpointsWord: checkpointsMain,
+	topicWord:       topicMain,
+	probeWord:       probeMain,
 }
 
 const fillWord = "fill"

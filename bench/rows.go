@@ -17,6 +17,7 @@ func (k *kit) rows() []row {
 		k.filesRow(), k.packedFilesRow(),
 		k.copyRow(), k.changedCopyRow(),
 		k.groupRow(), k.clustersRow(), k.orderRow(),
+		k.translateRow(),
 		k.memoryRow(), k.latencyRow(),
 	}
 }

@@ -88,7 +88,14 @@ func (k *kit) fill(ctx context.Context, w work) error {
 		if err != nil {
 			return err
 		}
-		out, err := k.child(ctx, fillWord, string(job))
+		word := fillWord
+		if w.Shape == checkpointShape {
+			word = checkpointsWord
+			if err := k.compileAnswers(ctx); err != nil {
+				return err
+			}
+		}
+		out, err := k.child(ctx, word, string(job))
 		if err != nil {
 			return err
 		}
@@ -106,6 +113,9 @@ func (k *kit) fill(ctx context.Context, w work) error {
 
 // describe says in a line what the topic holds.
 func (k *kit) describe(w work) string {
+	if w.Shape == checkpointShape {
+		return fmt.Sprintf("%s: %d checkpoints of %d groups, %d partitions each", w.Name, w.Records, w.Records/checkpointPartitions/checkpointRounds, checkpointPartitions)
+	}
 	on := ""
 	if len(w.Clusters) > 1 {
 		on = fmt.Sprintf(" on each of %d clusters", len(w.Clusters))

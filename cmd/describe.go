@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"io"
 	"slices"
 	"time"
 
@@ -228,7 +229,21 @@ func someFailed(failed []error) error {
 	return fault.New(fault.Partial, "%d clusters failed, first: %w", len(failed), failed[0])
 }
 
+// streamed is a document that is written piece by piece where its format allows
+// that.
+type streamed interface {
+	stream(w io.Writer, format string) (done bool, err error)
+}
+
 func (o *describeOptions) print(doc document) (err error) {
+	if s, ok := doc.(streamed); ok {
+		if done, err := s.stream(output.NewStdout(o.env.Stdout), o.output); done {
+			if isClosed(err) {
+				return nil
+			}
+			return err
+		}
+	}
 	var buf []byte
 	switch o.output {
 	case "json":

@@ -1,7 +1,10 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +44,8 @@ type translatedGroupDoc struct {
 	name string // as it is
 }
 
-// translationDoc is what offsets translate finds out.
+// translationDoc is what offsets translate finds out. There may be very many
+// partitions: they are made into documents when they are written, group by group.
 type translationDoc struct {
 	From     string               `json:"from"`
 	To       string               `json:"to"`
@@ -53,23 +57,84 @@ type translationDoc struct {
 	Executed bool                 `json:"executed"`
 	Snapshot *string              `json:"snapshot"`
 
-	o    *translateOptions
-	lost bool
+	o     *translateOptions
+	got   *offsets.Translation
+	prior map[string]offsets.Group // on the target
 }
 
 func newTranslationDoc(o *translateOptions, got *offsets.Translation) *translationDoc {
-	d := &translationDoc{o: o, From: o.from, To: o.to, Via: string(got.Via), Complete: got.Complete, Missing: got.Missing, lost: !got.Asked}
+	d := &translationDoc{o: o, got: got, From: o.from, To: o.to, Via: string(got.Via), Complete: got.Complete, Missing: got.Missing, prior: map[string]offsets.Group{}}
 	for _, err := range got.Warnings {
 		d.Warnings = append(d.Warnings, err.Error())
 	}
-	for _, g := range got.Groups {
-		gd := translatedGroupDoc{Group: strings.ToValidUTF8(g.Group, "\ufffd"), name: g.Group}
-		for _, t := range g.Partitions {
-			gd.Partitions = append(gd.Partitions, newTranslatedDoc(t))
-		}
-		d.Groups = append(d.Groups, gd)
-	}
 	return d
+}
+
+// groups gives one document after the other.
+func (d *translationDoc) groups(yield func(translatedGroupDoc) bool) {
+	for _, g := range d.got.Groups {
+		gd := translatedGroupDoc{Group: strings.ToValidUTF8(g.Group, "\ufffd"), name: g.Group, Partitions: make([]translatedDoc, len(g.Partitions))}
+		prior := d.prior[g.Group]
+		for i, t := range g.Partitions {
+			gd.Partitions[i] = newTranslatedDoc(t)
+			gd.Partitions[i].compare(prior, d.o)
+		}
+		if !yield(gd) {
+			return
+		}
+	}
+}
+
+// stream writes JSON and CSV as they are made; other formats are made whole.
+func (d *translationDoc) stream(w io.Writer, format string) (done bool, err error) {
+	switch format {
+	case "csv":
+		return true, d.streamCSV(w)
+	case "json":
+		return true, d.streamJSON(w)
+	default:
+		d.Groups = slices.Collect(d.groups)
+		return false, nil
+	}
+}
+
+// streamPiece is how much is written at once.
+const streamPiece = 256 << 10
+
+func (d *translationDoc) streamJSON(w io.Writer) error {
+	frame, err := output.AppendJSON(nil, d)
+	if err != nil {
+		return err
+	}
+	const place = `"groups": []`
+	head, tail, _ := bytes.Cut(frame, []byte(place))
+	buf := append(bytes.Clone(head), place[:len(place)-1]...)
+	some := false
+	for g := range d.groups {
+		if some {
+			buf = append(buf, ',')
+		}
+		some = true
+		text, err := output.AppendJSON(nil, g)
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(text) {
+			buf = append(buf, "\n    "...)
+			buf = append(buf, bytes.TrimSuffix(line, []byte("\n"))...)
+		}
+		if len(buf) > streamPiece {
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+		}
+	}
+	if some {
+		buf = append(buf, "\n  "...)
+	}
+	_, err = w.Write(append(append(buf, ']'), tail...))
+	return err
 }
 
 func newTranslatedDoc(t offsets.Translated) translatedDoc {
@@ -93,28 +158,14 @@ func also(a, b string) string {
 
 // compare looks what the groups have committed on the target.
 func (d *translationDoc) compare(ctx context.Context, to *cluster.Cluster) error {
-	names := make([]string, len(d.Groups))
-	for i, g := range d.Groups {
-		names[i] = g.name
-	}
-	if len(names) == 0 {
+	if len(d.got.Groups) == 0 {
 		return nil
 	}
-	groups, err := offsets.Groups(ctx, to, offsets.Selection{Names: names}, offsets.Detail{Members: true, Commits: true, Stable: true})
-	if err != nil {
-		return err
-	}
-	byName := map[string]offsets.Group{}
+	groups, err := offsets.Groups(ctx, to, d.o.groups.Selection, offsets.Detail{Commits: true, Stable: true})
 	for _, g := range groups {
-		byName[g.Name] = g
+		d.prior[g.Name] = g
 	}
-	for i := range d.Groups {
-		g := byName[d.Groups[i].name]
-		for j := range d.Groups[i].Partitions {
-			d.Groups[i].Partitions[j].compare(g, d.o)
-		}
-	}
-	return nil
+	return err
 }
 
 func (p *translatedDoc) compare(g offsets.Group, o *translateOptions) {
@@ -148,7 +199,7 @@ func (p *translatedDoc) compare(g offsets.Group, o *translateOptions) {
 // verdict says how a run ends that has shown its answer.
 func (d *translationDoc) verdict() error {
 	open, rows := 0, 0
-	for _, g := range d.Groups {
+	for g := range d.groups {
 		for _, p := range g.Partitions {
 			rows++
 			if p.Error != nil && p.outside && d.o.strict {
@@ -168,7 +219,7 @@ func (d *translationDoc) verdict() error {
 		return fault.New(fault.Partial, "%d of %s not translated: pending or unmapped", open, count(int64(rows), "partition"))
 	case !d.Complete:
 		return fault.New(fault.Partial, "the answer is not complete: a topic could not be read to its end")
-	case d.lost && d.Via == string(offsets.ViaAuto):
+	case !d.got.Asked && d.Via == string(offsets.ViaAuto):
 		return fault.New(fault.Partial, "%s was not asked: only checkpoints say where groups stand", d.From)
 	}
 	return nil
@@ -180,7 +231,7 @@ func (d *translationDoc) missing(others bool) error {
 	if others {
 		kind = fault.Partial
 	}
-	if d.lost {
+	if !d.got.Asked {
 		return fault.New(kind, "%s has no checkpoint of the group %s", d.To, joinWords(d.Missing))
 	}
 	return fault.New(kind, "there is no group %s on %s that has committed anything, and no checkpoint of it on %s", joinWords(d.Missing), d.From, d.To)
@@ -201,7 +252,7 @@ func (d *translationDoc) tables(bool) []output.Table {
 		{Header: "VIA"},
 		{Header: "NOTE"},
 	}}
-	for _, g := range d.Groups {
+	for g := range d.groups {
 		for _, p := range g.Partitions {
 			note := output.Cell{Text: p.Note, Tone: output.Faint}
 			if p.Error != nil {
@@ -220,18 +271,24 @@ func (p translatedDoc) statusCell() output.Cell {
 	return output.Cell{Text: p.Status, Tone: tones[p.Status]}
 }
 
-// csv implements csvDocument. What is not known is empty.
-func (d *translationDoc) csv() [][]string {
-	lines := [][]string{{
+func (d *translationDoc) streamCSV(w io.Writer) error {
+	buf := output.AppendCSV(nil, [][]string{{
 		"group", "source_topic", "partition", "source_offset", "topic", "offset", "prior", "delta", "status", "bound", "via", "note", "error",
-	}}
-	for _, g := range d.Groups {
+	}})
+	for g := range d.groups {
 		for _, p := range g.Partitions {
-			lines = append(lines, []string{
+			buf = output.AppendCSV(buf, [][]string{{
 				g.name, p.SourceTopic, strconv.Itoa(int(p.Partition)), strconv.FormatInt(p.SourceOffset, 10), orEmpty(p.Topic),
 				digits(p.Offset), digits(p.Prior), digits(p.Delta), p.Status, digits(p.Bound), orEmpty(p.Via), p.Note, orEmpty(p.Error),
-			})
+			}})
+		}
+		if len(buf) > streamPiece {
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
 		}
 	}
-	return lines
+	_, err := w.Write(buf)
+	return err
 }

@@ -22,7 +22,7 @@ type logRange struct {
 }
 
 // logBudget bounds what is fetched and not yet looked at, in bytes.
-const logBudget = 24 << 20
+const logBudget = 8 << 20
 
 // mostBatch is how large a batch may be once it is decompressed.
 const mostBatch = 256 << 20

@@ -34,19 +34,18 @@ const (
 // Translated is a group's commit in one partition of the source in terms of the
 // target.
 type Translated struct {
-	Partition            // of the target; Topic is empty if it has none there
-	Stream        string // that the source's topic was selected by
-	SourceTopic   string
-	SourceOffset  int64  // the commit on the source; of Checkpointed the one that the checkpoint is for
-	Checkpointed  bool   // the source does not have the commit, or could not be asked
-	Offset        *int64 // on the target; nil unless Exact or Bounded
-	Metadata      string // of the commit
-	Status        Status
-	Bound         *int64 // how many records may be read again at most; nil is unknown
-	Via           Via    // empty if nothing says where the commit is, or nothing had to
-	Note          string // why, and what is odd about it
-	outside       bool   // the offset was brought into the target's range
-	sourceMissing bool
+	Partition           // of the target; Topic is empty if it has none there
+	Stream       string // that the source's topic was selected by
+	SourceTopic  string
+	SourceOffset int64  // the commit on the source; of Checkpointed the one that the checkpoint is for
+	Checkpointed bool   // the source does not have the commit, or could not be asked
+	Offset       *int64 // on the target; nil unless Exact or Bounded
+	Metadata     string // of the commit
+	Status       Status
+	Bound        *int64 // how many records may be read again at most; nil is unknown
+	Via          Via    // empty if nothing says where the commit is, or nothing had to
+	Note         string // why, and what is odd about it
+	outside      bool   // the offset was brought into the target's range
 }
 
 // TranslatedGroup is a group with its partitions, in order.

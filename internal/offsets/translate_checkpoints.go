@@ -29,7 +29,7 @@ func (d *Damage) count(err error) {
 
 // checkpoint is the last checkpoint of a group for a partition.
 type checkpoint struct {
-	group, metadata      string
+	metadata             string
 	at                   Partition // with the topic's name on the target
 	upstream, downstream int64
 	// fell is the offset of the checkpoint before this one if that was higher, else
@@ -55,8 +55,9 @@ type checkpoints struct {
 
 // groupWord is a group's name, kept once.
 type groupWord struct {
-	name  string
-	taken bool
+	name    string
+	taken   bool
+	entries []int32 // of the list
 }
 
 func newCheckpoints(takes func(group string) bool) *checkpoints {
@@ -86,8 +87,9 @@ func (s *checkpoints) add(from int32, r *record.Record) {
 		}
 		i = int32(len(s.list))
 		s.index[string(key)] = i
+		s.last.entries = append(s.last.entries, i)
 		s.list = append(s.list, checkpoint{
-			group: s.last.name, at: Partition{Topic: s.topic(c.Topic), Partition: c.Partition}, fell: -1, deleted: true, from: from, time: r.Timestamp,
+			at: Partition{Topic: s.topic(c.Topic), Partition: c.Partition}, fell: -1, deleted: true, from: from, time: r.Timestamp,
 		})
 	}
 	s.list[i].become(c, from, r.Timestamp)
@@ -132,15 +134,4 @@ func (s *checkpoints) topic(name []byte) string {
 		s.topics[t] = t
 	}
 	return t
-}
-
-// standing are the checkpoints that were not deleted.
-func (s *checkpoints) standing() (list []checkpoint) {
-	list = make([]checkpoint, 0, len(s.list))
-	for i := range s.list {
-		if !s.list[i].deleted {
-			list = append(list, s.list[i])
-		}
-	}
-	return list
 }

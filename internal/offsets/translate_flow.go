@@ -124,7 +124,7 @@ func missingTopic(c *cluster.Cluster, name string, kind mirror.Kind, topics map[
 // sources is what was read of both clusters.
 type sources struct {
 	topics      flowTopics
-	groups      []Group // of the source, with commits
+	groups      map[string]Group // of the source, with commits
 	checkpoints *checkpoints
 	syncs       []*offsetSyncs // each is one place where they were found
 	back        *offsetSyncs   // of the flow the other way, turned round; may be nil
@@ -148,7 +148,12 @@ func (t *Translator) ask(ctx context.Context) (*sources, error) {
 		}
 		if from, fromErr = t.From.Topics(ctx); fromErr == nil {
 			s.topics.from = byName(from)
-			s.groups, fromErr = Groups(ctx, t.From, t.Groups, Detail{Commits: true})
+			var groups []Group
+			groups, fromErr = Groups(ctx, t.From, t.Groups, Detail{Commits: true})
+			s.groups = map[string]Group{}
+			for _, g := range groups {
+				s.groups[g.Name] = g
+			}
 		}
 	})
 	all.Wait()

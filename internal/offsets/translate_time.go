@@ -23,18 +23,19 @@ type timed struct {
 // the times of their records: the first record on the target that is not older
 // than the group's next one. Records in the same millisecond, and such as come
 // out of order, are read again rather than left out.
-func (t *Translator) byTime(ctx context.Context, s *sources, rows []*row, ends map[Partition]limits) error {
+func (t *Translator) byTime(ctx context.Context, s *sources, groups []TranslatedGroup, ends map[Partition]limits) error {
 	if t.Via != ViaTimestamp && (t.Via != ViaAuto || !s.asked) {
 		return nil
 	}
 	found := map[timed]finding{}
-	var open []*row
-	for _, r := range rows {
-		if !r.known || !ends[r.Partition].known || slices.ContainsFunc(r.findings, finding.found) {
-			continue
+	var open []*Translated
+	for _, g := range groups {
+		for i := range g.Partitions {
+			if r := &g.Partitions[i]; r.Offset == nil && !r.Checkpointed && ends[r.Partition].known {
+				open = append(open, r)
+				found[timed{r.source(), r.Partition, r.SourceOffset}] = finding{}
+			}
 		}
-		open = append(open, r)
-		found[timed{r.source(), r.Partition, r.position}] = finding{}
 	}
 	if len(open) == 0 {
 		return nil
@@ -44,10 +45,11 @@ func (t *Translator) byTime(ctx context.Context, s *sources, rows []*row, ends m
 		return t.tolerate(s, err, false)
 	}
 	for _, r := range open {
-		f := q.found[timed{r.source(), r.Partition, r.position}]
+		f := q.found[timed{r.source(), r.Partition, r.SourceOffset}]
 		f.via = ViaTimestamp
-		if f.found() || len(r.findings) == 0 {
-			r.findings = append(r.findings, f)
+		if f.found() || r.Note == "" {
+			r.Note = ""
+			r.apply(settle([]finding{f}, ends[r.Partition]), ends[r.Partition])
 		}
 	}
 	return nil

@@ -2,8 +2,8 @@ package offsets
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
@@ -66,116 +66,138 @@ func (t *Translator) Translate(ctx context.Context) (*Translation, error) {
 	if err := t.read(ctx, s); err != nil {
 		return nil, err
 	}
-	rows := t.rows(s)
-	limits, err := t.limits(ctx, s, rows)
+	s.checkpoints.index = nil // it is large, and done with
+	t.learnPolicy(s)
+	ends, err := t.limits(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rows {
-		r.findings = t.findings(s, r)
+	out := &Translation{Via: t.Via, Asked: s.asked}
+	for _, name := range t.names(s) {
+		if rows := t.translateGroup(s, name, ends); len(rows) > 0 {
+			out.Groups = append(out.Groups, TranslatedGroup{name, rows})
+		}
 	}
-	if err := t.byTime(ctx, s, rows, limits); err != nil {
+	if err := t.byTime(ctx, s, out.Groups, ends); err != nil {
 		return nil, err
 	}
-	out := &Translation{Via: t.Via, Complete: !s.incomplete, Warnings: s.warnings, Asked: s.asked}
-	out.Groups = t.collect(rows, limits)
 	for _, name := range t.Groups.Names {
-		if !slices.ContainsFunc(out.Groups, func(g TranslatedGroup) bool { return g.Group == name }) && !s.committed(name) {
+		known := slices.ContainsFunc(out.Groups, func(g TranslatedGroup) bool { return g.Group == name })
+		if !known && len(s.groups[name].Commits) == 0 {
 			out.Missing = append(out.Missing, name)
 		}
 	}
+	out.Complete, out.Warnings = !s.incomplete, s.warnings
 	return out, nil
 }
 
-// committed reports whether a group has any commit on the source.
-func (s *sources) committed(name string) bool {
-	return slices.ContainsFunc(s.groups, func(g Group) bool { return g.Name == name && len(g.Commits) > 0 })
+// names are the groups that have a commit on the source or a checkpoint.
+func (t *Translator) names(s *sources) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
+		g := s.groups[name]
+		if g.Err != nil {
+			s.warnings = append(s.warnings, g.Err)
+		}
+		if g.Kind == cluster.ShareGroup {
+			s.warnings = append(s.warnings, fault.New(fault.Partial, "%s: group %q is a share group, which has no offsets to translate", t.From.Name(), name).On(t.From.Name()))
+			continue
+		}
+		names = append(names, name)
+	}
+	for name, w := range s.checkpoints.words {
+		if len(w.entries) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // row is one partition of one group on its way.
 type row struct {
 	Translated
-	group      string
 	checkpoint *checkpoint
-	position   int64 // that is translated
-	known      bool  // the source says so
-	findings   []finding
+	known      bool // the source says where the group is
 }
 
 // source is the partition on the source.
-func (r *row) source() Partition {
-	return Partition{Topic: r.SourceTopic, Partition: r.Partition.Partition}
+func (t *Translated) source() Partition {
+	return Partition{Topic: t.SourceTopic, Partition: t.Partition.Partition}
 }
 
-type rowKey struct {
-	group string
-	at    Partition // of the source
-}
-
-// rows are what has to be translated: what groups have committed, and what they
-// have checkpoints for.
-func (t *Translator) rows(s *sources) []*row {
-	standing := s.checkpoints.standing()
-	t.learnPolicy(s, standing)
-	index := map[rowKey]*row{}
-	var rows []*row
-	add := func(r *row) {
-		index[rowKey{r.group, r.source()}] = r
-		rows = append(rows, r)
+// translateGroup translates what a group has committed, and what it has
+// checkpoints for.
+func (t *Translator) translateGroup(s *sources, name string, ends map[Partition]limits) []Translated {
+	rows := t.committed(s, s.groups[name])
+	index := make(map[Partition]int, len(rows))
+	for i := range rows {
+		index[rows[i].source()] = i
 	}
-	for _, g := range s.groups {
-		if g.Err != nil {
-			s.warnings = append(s.warnings, g.Err)
-		}
-		if g.Kind == cluster.ShareGroup {
-			s.warnings = append(s.warnings, fault.New(fault.Partial, "%s: group %q is a share group, which has no offsets to translate", t.From.Name(), g.Name).On(t.From.Name()))
-			continue
-		}
-		for at, c := range g.Commits {
-			if stream, ok := t.takes(at); ok && c.Err == nil {
-				r := &row{group: g.Name, position: c.Offset, known: true}
-				r.Stream, r.SourceTopic, r.SourceOffset, r.Metadata = stream, at.Topic, c.Offset, c.Metadata
-				r.Topic, _ = t.downstream(at.Topic)
-				r.Partition.Partition = at.Partition
-				add(r)
-			} else if ok {
-				s.warnings = append(s.warnings, c.Err)
+	if w := s.checkpoints.words[name]; w != nil {
+		for _, i := range w.entries {
+			if e := &s.checkpoints.list[i]; !e.deleted {
+				rows = t.checkpointed(rows, index, e)
 			}
 		}
 	}
-	for i := range standing {
-		if r := t.checkpointed(&standing[i], index); r != nil {
-			add(r)
+	out := make([]Translated, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		end := ends[r.Partition]
+		r.apply(settle(t.findings(s, r), end), end)
+		if r.Via == ViaCheckpoints && r.Offset != nil {
+			r.Metadata = r.checkpoint.metadata
+		}
+		out[i] = r.Translated
+	}
+	slices.SortFunc(out, compareTranslated)
+	return out
+}
+
+// committed are rows of a group's commits.
+func (t *Translator) committed(s *sources, g Group) (rows []row) {
+	for at, c := range g.Commits {
+		stream, ok := t.takes(at)
+		switch {
+		case !ok || g.Kind == cluster.ShareGroup:
+		case c.Err != nil:
+			s.warnings = append(s.warnings, c.Err)
+		default:
+			r := row{known: true}
+			r.Stream, r.SourceTopic, r.SourceOffset, r.Metadata = stream, at.Topic, c.Offset, c.Metadata
+			r.Topic, _ = t.downstream(at.Topic)
+			r.Partition.Partition = at.Partition
+			rows = append(rows, r)
 		}
 	}
 	return rows
 }
 
 // checkpointed puts a checkpoint to its row, or makes one.
-func (t *Translator) checkpointed(e *checkpoint, index map[rowKey]*row) *row {
+func (t *Translator) checkpointed(rows []row, index map[Partition]int, e *checkpoint) []row {
 	name := t.upstream(e.at.Topic, func(topic string) bool {
-		return index[rowKey{e.group, Partition{Topic: topic, Partition: e.at.Partition}}] != nil
+		_, ok := index[Partition{Topic: topic, Partition: e.at.Partition}]
+		return ok
 	})
 	at := Partition{Topic: name, Partition: e.at.Partition}
-	if r := index[rowKey{e.group, at}]; r != nil {
-		r.checkpoint, r.Topic = e, e.at.Topic
-		if !r.known {
-			r.Note = "two topics of the target have checkpoints that may be about it"
-		}
-		return nil
+	if i, ok := index[at]; ok {
+		rows[i].checkpoint, rows[i].Topic = e, e.at.Topic
+		return rows
 	}
 	stream, ok := t.takes(at)
 	if !ok {
-		return nil
+		return rows
 	}
-	r := &row{group: e.group, checkpoint: e, position: e.upstream}
+	r := row{checkpoint: e}
 	r.Stream, r.SourceTopic, r.SourceOffset, r.Metadata, r.Checkpointed = stream, name, e.upstream, e.metadata, true
 	r.Partition = e.at
-	return r
+	index[at] = len(rows)
+	return append(rows, r)
 }
 
 // learnPolicy finds out which policy names the topics.
-func (t *Translator) learnPolicy(s *sources, standing []checkpoint) {
+func (t *Translator) learnPolicy(s *sources) {
 	if t.Fixed {
 		return
 	}
@@ -185,20 +207,33 @@ func (t *Translator) learnPolicy(s *sources, standing []checkpoint) {
 			committed[at.Topic] = true
 		}
 	}
-	for i := range standing {
-		checkpointed[standing[i].at.Topic] = true
+	for i := range s.checkpoints.list {
+		if e := &s.checkpoints.list[i]; !e.deleted {
+			checkpointed[e.at.Topic] = true
+		}
 	}
 	t.Policy.Identity = t.identity(s.topics, committed, checkpointed)
 }
 
 // limits are the ranges of the target's partitions.
-func (t *Translator) limits(ctx context.Context, s *sources, rows []*row) (map[Partition]limits, error) {
+func (t *Translator) limits(ctx context.Context, s *sources) (map[Partition]limits, error) {
 	seen := map[Partition]bool{}
 	var of []Partition
-	for _, r := range rows {
-		if at := r.Partition; !seen[at] && hasPartition(s.topics.to, at) {
+	want := func(at Partition) {
+		if !seen[at] {
 			seen[at] = true
-			of = append(of, at)
+			if hasPartition(s.topics.to, at) {
+				of = append(of, at)
+			}
+		}
+	}
+	for i := range s.checkpoints.list {
+		want(s.checkpoints.list[i].at)
+	}
+	for _, g := range s.groups {
+		for at := range g.Commits {
+			name, _ := t.downstream(at.Topic)
+			want(Partition{Topic: name, Partition: at.Partition})
 		}
 	}
 	out := map[Partition]limits{}
@@ -219,7 +254,7 @@ func (t *Translator) limits(ctx context.Context, s *sources, rows []*row) (map[P
 // findings are what each way says about a row, but for that by time.
 func (t *Translator) findings(s *sources, r *row) (list []finding) {
 	if t.Via == ViaMap || t.Via == ViaAuto && t.Map != nil {
-		topic, f := inMap(t.Map, r.source(), r.position)
+		topic, f := inMap(t.Map, r.source(), r.SourceOffset)
 		f.via = ViaMap
 		if topic != "" {
 			r.Topic = topic
@@ -233,7 +268,7 @@ func (t *Translator) findings(s *sources, r *row) (list []finding) {
 		return append(list, t.absent(s, r))
 	}
 	list = append(list, t.mirrored(s, r)...)
-	if r.position == 0 { // nothing has been read, whatever was mirrored
+	if r.SourceOffset == 0 { // nothing has been read, whatever was mirrored
 		f := finding{status: Exact, most: unbounded}
 		if r.checkpoint != nil && r.checkpoint.downstream == 0 {
 			f.via = ViaCheckpoints
@@ -252,7 +287,7 @@ func (t *Translator) mirrored(s *sources, r *row) (list []finding) {
 			places = []*offsetSyncs{s.back}
 		}
 		for _, place := range places {
-			f := place.find(r.source(), r.position)
+			f := place.find(r.source(), r.SourceOffset)
 			f.via = ViaSyncs
 			list = append(list, f)
 		}
@@ -260,7 +295,7 @@ func (t *Translator) mirrored(s *sources, r *row) (list []finding) {
 	if t.Via == ViaCheckpoints || t.Via == ViaAuto && s.checkpoints.seen > 0 {
 		f := finding{status: Pending, note: "there is no checkpoint for it yet"}
 		if r.checkpoint != nil {
-			f = r.checkpoint.find(r.position, r.known)
+			f = r.checkpoint.find(r.SourceOffset, r.known)
 		}
 		f.via = ViaCheckpoints
 		list = append(list, f)
@@ -274,35 +309,9 @@ func (t *Translator) absent(s *sources, r *row) finding {
 	if has(s.topics.to, r.Topic) {
 		return finding{status: Pending, note: t.To.Name() + "/" + r.Topic + " has no such partition yet"}
 	}
-	r.sourceMissing = s.topics.from != nil && !has(s.topics.from, r.SourceTopic)
 	r.Topic = ""
-	if r.sourceMissing {
+	if s.topics.from != nil && !has(s.topics.from, r.SourceTopic) {
 		f.note = join(f.note, t.From.Name()+" has no topic "+r.SourceTopic+" any more")
 	}
 	return f
-}
-
-// collect makes the answer of the rows.
-func (t *Translator) collect(rows []*row, ends map[Partition]limits) []TranslatedGroup {
-	byGroup := map[string]*TranslatedGroup{}
-	for _, r := range rows {
-		end := ends[r.Partition]
-		r.apply(settle(r.findings, end), end)
-		if r.Via == ViaCheckpoints && r.Offset != nil {
-			r.Metadata = r.checkpoint.metadata
-		}
-		g := byGroup[r.group]
-		if g == nil {
-			g = &TranslatedGroup{Group: r.group}
-			byGroup[r.group] = g
-		}
-		g.Partitions = append(g.Partitions, r.Translated)
-	}
-	out := make([]TranslatedGroup, 0, len(byGroup))
-	for _, g := range byGroup {
-		slices.SortFunc(g.Partitions, compareTranslated)
-		out = append(out, *g)
-	}
-	slices.SortFunc(out, func(a, b TranslatedGroup) int { return strings.Compare(a.Group, b.Group) })
-	return out
 }
