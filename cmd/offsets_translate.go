@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -61,6 +62,7 @@ func newOffsetsTranslateCmd(env *Env) *cobra.Command {
 			if err := o.set(f, args); err != nil {
 				return err
 			}
+			defer o.sparing()()
 			return o.run(cmd, o.find)
 		},
 	}
@@ -81,6 +83,19 @@ func newOffsetsTranslateCmd(env *Env) *cobra.Command {
 		"via": oneOfWords("auto", "map", "checkpoints", "syncs", "timestamp"), "policy": oneOfWords("auto", "default", "identity"),
 	})
 	return cmd
+}
+
+// translateGCPercent is GOGC for a run that holds an entry for every partition of
+// every group and makes little else: it is over soon.
+const translateGCPercent = 35
+
+// sparing has the garbage collector spare memory, unless the user has decided.
+func (o *translateOptions) sparing() (done func()) {
+	if o.env.Getenv("GOGC") != "" || o.env.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	percent := debug.SetGCPercent(translateGCPercent)
+	return func() { debug.SetGCPercent(percent) }
 }
 
 func (o *translateOptions) set(f scopeFlags, args []string) (err error) {
