@@ -96,16 +96,9 @@ func newDescribeCmd(env *Env) *cobra.Command {
 			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
 				return describeTopic(ctx, o, view, args[0])
 			}, completeTopics(env)),
-		describeSub(env, describeWords{use: "groups [CLUSTER]", short: "List the groups of every cluster, or of one"}, takesAtMostOne("CLUSTER"),
-			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
-				return describeGroups(ctx, o, view, args)
-			}, completeClusters(env)),
-		describeSub(env, describeWords{use: "group [CLUSTER/]NAME", short: "Show a group with its members and their lag, on every cluster that has it or on one"}, takesOne("the name of a group", "[CLUSTER/]NAME"),
-			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
-				return describeGroup(ctx, o, view, args[0])
-			}, completeDescribedGroup(env)),
 		newDescribeMirrorsCmd(env),
 	)
+	cmd.AddCommand(describeGroupCmds(env)...)
 	return cmd
 }
 

@@ -6,12 +6,28 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/offsets"
 	"github.com/kcm-cli/kcm/internal/output"
 )
+
+// describeGroupCmds are the commands about groups.
+func describeGroupCmds(env *Env) []*cobra.Command {
+	return []*cobra.Command{
+		describeSub(env, describeWords{use: "groups [CLUSTER]", short: "List the groups of every cluster, or of one"}, takesAtMostOne("CLUSTER"),
+			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
+				return describeGroups(ctx, o, view, args)
+			}, completeClusters(env)),
+		describeSub(env, describeWords{use: "group [CLUSTER/]NAME", short: "Show a group with its members and their lag, on every cluster that has it or on one"}, takesOne("the name of a group", "[CLUSTER/]NAME"),
+			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
+				return describeGroup(ctx, o, view, args[0])
+			}, completeDescribedGroup(env)),
+	}
+}
 
 // groupHead is what a group is, on one cluster.
 type groupHead struct {
@@ -282,8 +298,17 @@ func spans(list []int32) string {
 
 func (d *groupDoc) tables(bool) []output.Table {
 	head := output.Table{Columns: []output.Column{
-		{Header: "CLUSTER"}, {Header: "GROUP"}, {Header: "KIND"}, {Header: "STATE"}, {Header: "PROTOCOL"}, {Header: "ASSIGNOR"}, {Header: "COORDINATOR", Right: true},
-		{Header: "MEMBERS", Right: true}, {Header: "TOTAL LAG", Right: true}, {Header: "UNKNOWN", Right: true}, {Header: "ERROR"},
+		{Header: "CLUSTER"},
+		{Header: "GROUP"},
+		{Header: "KIND"},
+		{Header: "STATE"},
+		{Header: "PROTOCOL"},
+		{Header: "ASSIGNOR"},
+		{Header: "COORDINATOR", Right: true},
+		{Header: "MEMBERS", Right: true},
+		{Header: "TOTAL LAG", Right: true},
+		{Header: "UNKNOWN", Right: true},
+		{Header: "ERROR"},
 	}}
 	members := output.Table{Columns: []output.Column{
 		{Header: "CLUSTER"}, {Header: "MEMBER"}, {Header: "INSTANCE"}, {Header: "CLIENT"}, {Header: "HOST"}, {Header: "ASSIGNED"},
@@ -319,8 +344,15 @@ func (d *groupDoc) tables(bool) []output.Table {
 
 func (d *groupDoc) lagTable() output.Table {
 	t := output.Table{Columns: []output.Column{
-		{Header: "CLUSTER"}, {Header: "TOPIC"}, {Header: "PARTITION", Right: true}, {Header: "COMMITTED", Right: true},
-		{Header: "START", Right: true}, {Header: "END", Right: true}, {Header: "LAG", Right: true}, {Header: "CLIENT"}, {Header: "ERROR"},
+		{Header: "CLUSTER"},
+		{Header: "TOPIC"},
+		{Header: "PARTITION", Right: true},
+		{Header: "COMMITTED", Right: true},
+		{Header: "START", Right: true},
+		{Header: "END", Right: true},
+		{Header: "LAG", Right: true},
+		{Header: "CLIENT"},
+		{Header: "ERROR"},
 	}}
 	for i := range d.Groups {
 		for j := range d.Groups[i].Partitions {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kcm-cli/kcm/internal/fault"
-	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/output"
 )
 
@@ -97,11 +95,6 @@ func (o *offsetsOptions) addOutput(cmd *cobra.Command) {
 // csvDocument is a document that has a form in CSV: lines of fields, the first
 // of which names them unless it is a form of other tools.
 type csvDocument interface{ csv() [][]string }
-
-// finderOf makes the finder of a verb of its function.
-func (o *offsetsOptions) finderOf(find func(context.Context, *offsetsOptions, *metadata.View) (document, []error, error)) finder {
-	return func(ctx context.Context, view *metadata.View) (document, []error, error) { return find(ctx, o, view) }
-}
 
 // now is the time of the run.
 func (o *offsetsOptions) now() time.Time { return o.env.Now() }

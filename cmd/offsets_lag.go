@@ -136,7 +136,7 @@ func (o *offsetsLagOptions) ask(ctx context.Context, r respondent, cs clusterSco
 	}
 	if listErr != nil || slices.ContainsFunc(groups, func(g offsets.Group) bool { return g.Err != nil }) {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, max(troublesome-time.Since(began), time.Second))
+		ctx, cancel = context.WithTimeout(ctx, max(troublesome-time.Since(began), 700*time.Millisecond))
 		defer cancel()
 	}
 	lags, err := offsets.Lags(ctx, r.Cluster, groups, found)

@@ -197,9 +197,18 @@ func (d *lagDoc) sortedGroups() []*groupLagDoc {
 
 func (d *lagDoc) tables(bool) []output.Table {
 	t := output.Table{Columns: []output.Column{
-		{Header: "GROUP"}, {Header: "CLUSTER"}, {Header: "STREAM"}, {Header: "TOPIC"}, {Header: "PARTITION", Right: true},
-		{Header: "COMMITTED", Right: true}, {Header: "START", Right: true}, {Header: "END", Right: true}, {Header: "LAG", Right: true},
-		{Header: "CLIENT"}, {Header: "HOST"}, {Header: "ERROR"},
+		{Header: "GROUP"},
+		{Header: "CLUSTER"},
+		{Header: "STREAM"},
+		{Header: "TOPIC"},
+		{Header: "PARTITION", Right: true},
+		{Header: "COMMITTED", Right: true},
+		{Header: "START", Right: true},
+		{Header: "END", Right: true},
+		{Header: "LAG", Right: true},
+		{Header: "CLIENT"},
+		{Header: "HOST"},
+		{Header: "ERROR"},
 	}}
 	groups := d.sortedGroups()
 	for _, g := range groups {
@@ -221,8 +230,15 @@ func (d *lagDoc) tables(bool) []output.Table {
 // on several.
 func (d *lagDoc) totalTable(groups []*groupLagDoc) output.Table {
 	t := output.Table{Columns: []output.Column{
-		{Header: "GROUP"}, {Header: "CLUSTER"}, {Header: "KIND"}, {Header: "STATE"}, {Header: "MEMBERS", Right: true},
-		{Header: "PARTITIONS", Right: true}, {Header: "TOTAL LAG", Right: true}, {Header: "UNKNOWN", Right: true}, {Header: "ERROR"},
+		{Header: "GROUP"},
+		{Header: "CLUSTER"},
+		{Header: "KIND"},
+		{Header: "STATE"},
+		{Header: "MEMBERS", Right: true},
+		{Header: "PARTITIONS", Right: true},
+		{Header: "TOTAL LAG", Right: true},
+		{Header: "UNKNOWN", Right: true},
+		{Header: "ERROR"},
 	}}
 	_, by := d.totals()
 	for i, g := range groups {

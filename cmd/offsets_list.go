@@ -173,8 +173,13 @@ func (d *splitDoc) fill(list []cluster.Offset) (err error) {
 
 func (d *splitsDoc) tables(bool) []output.Table {
 	t := output.Table{Columns: []output.Column{
-		{Header: "STREAM"}, {Header: "CLUSTER"}, {Header: "TOPIC"}, {Header: "PARTITION", Right: true},
-		{Header: "START", Right: true}, {Header: "STABLE", Right: true}, {Header: "END", Right: true},
+		{Header: "STREAM"},
+		{Header: "CLUSTER"},
+		{Header: "TOPIC"},
+		{Header: "PARTITION", Right: true},
+		{Header: "START", Right: true},
+		{Header: "STABLE", Right: true},
+		{Header: "END", Right: true},
 	}}
 	if d.at {
 		t.Columns = append(t.Columns, output.Column{Header: "AT", Right: true})

@@ -161,12 +161,25 @@ func (d *translationDoc) compare(ctx context.Context, to *cluster.Cluster) error
 	if len(d.got.Groups) == 0 {
 		return nil
 	}
-	groups, err := offsets.Groups(ctx, to, d.o.groups.Selection, offsets.Detail{Commits: true, Stable: true})
-	for _, g := range groups {
-		d.prior[g.Name] = g
+	for round := 1; ; round++ {
+		groups, err := offsets.Groups(ctx, to, d.o.groups.Selection, offsets.Detail{Commits: true, Stable: true})
+		if err != nil {
+			return err
+		}
+		settled := true
+		for _, g := range groups {
+			d.prior[g.Name] = g
+			settled = settled && fault.KindOf(g.Err) != fault.Unreachable
+		}
+		// A cluster that has had no group yet takes a moment for its first one.
+		if settled || round == mostCompares || ctx.Err() != nil {
+			return nil
+		}
 	}
-	return err
 }
+
+// mostCompares is how often coordinators are asked that are not there yet.
+const mostCompares = 4
 
 func (p *translatedDoc) compare(g offsets.Group, o *translateOptions) {
 	if g.Err != nil {

@@ -42,7 +42,7 @@ func (f scopeFlags) scope(words []string) (s scope, err error) {
 // to do with.
 func (s scope) whole() bool { return len(s.words) == 0 && !s.all }
 
-// place is what a scope is about on one cluster.
+// clusterScope is what a scope is about on one cluster.
 type clusterScope struct {
 	cluster string
 	wants   []scopeWant // none: whatever groups have to do with
@@ -59,38 +59,16 @@ type scopeWant struct {
 // on finds which clusters a scope is about, in the order of the view. A scope that
 // selects nothing is a fault.Usage.
 func (s scope) on(view *metadata.View) ([]clusterScope, error) {
-	for _, name := range s.narrow.clusters {
-		if err := mustCluster(view, name); err != nil {
-			return nil, err
-		}
-	}
-	var streams []*metadata.Stream
-	if !s.whole() {
-		sel, err := view.Select(s.words, s.regex, s.all)
-		if err != nil {
-			return nil, err
-		}
-		if err := sel.Err(); err != nil {
-			return nil, err
-		}
-		streams = sel.Streams
-		if err := s.narrow.check(streams); err != nil {
-			return nil, err
-		}
+	streams, err := s.streams(view)
+	if err != nil {
+		return nil, err
 	}
 	var list []clusterScope
 	for _, c := range view.Clusters {
 		if len(s.narrow.clusters) > 0 && !slices.Contains(s.narrow.clusters, c.Name) {
 			continue
 		}
-		cs := clusterScope{cluster: c.Name, narrow: s.narrow, view: view}
-		for _, st := range streams {
-			for i := range st.Sources {
-				if src := &st.Sources[i]; src.Cluster == c.Name && s.narrow.takes(src) {
-					cs.wants = append(cs.wants, scopeWant{streamName(st), src})
-				}
-			}
-		}
+		cs := clusterScope{cluster: c.Name, wants: s.wantsOf(c.Name, streams), narrow: s.narrow, view: view}
 		if s.whole() || len(cs.wants) > 0 {
 			list = append(list, cs)
 		}
@@ -99,6 +77,37 @@ func (s scope) on(view *metadata.View) ([]clusterScope, error) {
 		return nil, fault.New(fault.Usage, "no selected stream lives on %s", s.narrow.where())
 	}
 	return list, nil
+}
+
+// streams are those that are named, and checks the narrowing.
+func (s scope) streams(view *metadata.View) ([]*metadata.Stream, error) {
+	for _, name := range s.narrow.clusters {
+		if err := mustCluster(view, name); err != nil {
+			return nil, err
+		}
+	}
+	if s.whole() {
+		return nil, nil
+	}
+	sel, err := view.Select(s.words, s.regex, s.all)
+	if err != nil {
+		return nil, err
+	}
+	if err := sel.Err(); err != nil {
+		return nil, err
+	}
+	return sel.Streams, s.narrow.check(sel.Streams)
+}
+
+func (s scope) wantsOf(name string, streams []*metadata.Stream) (wants []scopeWant) {
+	for _, st := range streams {
+		for i := range st.Sources {
+			if src := &st.Sources[i]; src.Cluster == name && s.narrow.takes(src) {
+				wants = append(wants, scopeWant{streamName(st), src})
+			}
+		}
+	}
+	return wants
 }
 
 // streamName is what a stream is called in results; one that is a topic of the

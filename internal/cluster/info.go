@@ -21,7 +21,7 @@ type Broker struct {
 	Rack    string // empty when it has none
 	Version string // a guess such as "v4.1", by Brokers only
 	Features
-	Err     error  // why it cannot be reached, when that is known
+	Err error // why it cannot be reached, when that is known
 }
 
 // Features are a cluster's features as a broker knows them (KIP-584), by Brokers

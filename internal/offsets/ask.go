@@ -16,10 +16,13 @@ import (
 )
 
 const (
-	listPatience   = 2 * time.Second         // for the next broker to list its groups
-	detailPatience = 2500 * time.Millisecond // for the next answer about named groups
-	bulkPatience   = 6 * time.Second         // about many, of brokers that have just answered
-	mostAtOnce     = 200                     // groups in a request: their commits may be large
+	locatePatience = 2 * time.Second        // for somebody to say who coordinates groups
+	listPatience   = 2 * time.Second        // for the next broker to list its groups
+	detailPatience = 2 * time.Second        // for the next answer about named groups
+	bulkPatience   = 6 * time.Second        // about many, of brokers that have just answered
+	mostAtOnce     = 200                    // groups in a request: their commits may be large
+	mostRounds     = 4                      // until coordinators have settled
+	settle         = 250 * time.Millisecond // before one more
 )
 
 // groupReader is one run of Groups.
@@ -29,20 +32,21 @@ type groupReader struct {
 
 	mu     sync.Mutex
 	groups map[string]*Group
+	listed bool  // they come from their coordinators, which have just answered
 	err    error // the first one about the cluster
 }
 
 // patience is a context that ends when nothing has been heard for a while.
 type patience struct {
-	context.Context
-	limit time.Duration
-	timer *time.Timer
-	stop  context.CancelFunc
+	ctx, caller context.Context //nolint:containedctx // it is one
+	limit       time.Duration
+	timer       *time.Timer
+	stop        context.CancelFunc
 }
 
 func newPatience(ctx context.Context, limit time.Duration) *patience {
-	p := &patience{limit: limit}
-	p.Context, p.stop = context.WithCancel(ctx)
+	p := &patience{caller: ctx, limit: limit}
+	p.ctx, p.stop = context.WithCancel(ctx)
 	p.timer = time.AfterFunc(limit, p.stop)
 	return p
 }
@@ -57,67 +61,67 @@ func (p *patience) end() {
 
 // reason is why a request failed: that patience ran out is a time-out, and no wish
 // of the caller.
-func (p *patience) reason(caller context.Context, err error) error {
-	if p.Err() != nil && caller.Err() == nil {
+func (p *patience) reason(err error) error {
+	if err != nil && p.ctx.Err() != nil && p.caller.Err() == nil {
 		return context.DeadlineExceeded
 	}
 	return err
 }
 
-// taker takes the answer of one broker, or why there is none.
-type taker func(shard kgo.ResponseShard, err error)
+// question is a request to one broker.
+type question struct {
+	node   int32
+	groups []string // that it is about
+	req    kmsg.Request
+}
 
 // ask sends requests, all at once, and has their answers taken one after the other.
-func (r *groupReader) ask(ctx context.Context, limit time.Duration, requests []kmsg.Request, take taker) {
+func (r *groupReader) ask(ctx context.Context, limit time.Duration, questions []question, take func(q *question, resp kmsg.Response, err error)) {
 	p := newPatience(ctx, limit)
 	defer p.end()
 	var asking sync.WaitGroup
-	for _, req := range requests {
+	for i := range questions {
+		q := &questions[i]
 		asking.Go(func() {
-			shards := r.cl.RequestSharded(p, req)
-			p.heard()
+			resp, err := r.cl.Broker(int(q.node)).RetriableRequest(p.ctx, q.req)
+			if err = p.reason(err); err == nil {
+				p.heard()
+			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			for _, s := range shards {
-				err := s.Err
-				if err != nil {
-					err = p.reason(ctx, err)
-				}
-				take(s, err)
-			}
+			take(q, resp, err)
 		})
 	}
 	asking.Wait()
 }
 
-// failed keeps the first error about the cluster.
-func (r *groupReader) failed(node int32, err error) {
-	if r.err != nil || err == nil {
-		return
-	}
-	if node >= 0 {
-		r.err = r.c.ExplainBroker(err, node)
-	} else {
-		r.err = r.c.Explain(err, "")
-	}
-}
-
 // list finds the selected groups: each broker knows those that it coordinates.
 func (r *groupReader) list(ctx context.Context, s Selection) {
-	req := kmsg.NewPtrListGroupsRequest()
-	r.ask(ctx, listPatience, []kmsg.Request{req}, func(shard kgo.ResponseShard, err error) {
-		resp, ok := shard.Resp.(*kmsg.ListGroupsResponse)
+	nodes, err := r.c.Nodes(ctx)
+	if err != nil {
+		r.err = err
+		return
+	}
+	var questions []question
+	for _, node := range nodes {
+		questions = append(questions, question{node: node, req: kmsg.NewPtrListGroupsRequest()})
+	}
+	r.listed = true
+	r.ask(ctx, listPatience, questions, func(q *question, kresp kmsg.Response, err error) {
+		resp, ok := kresp.(*kmsg.ListGroupsResponse)
 		if err == nil && ok {
 			err = kerr.ErrorForCode(resp.ErrorCode)
 		}
 		if err != nil || !ok {
-			r.failed(shard.Meta.NodeID, err)
+			if r.err == nil {
+				r.err = r.unanswered(err, q.node, "")
+			}
 			return
 		}
 		for i := range resp.Groups {
 			if l := &resp.Groups[i]; s.Takes(l.Group) {
 				r.groups[l.Group] = &Group{
-					Name: l.Group, Kind: kindOf(l.GroupType), State: l.GroupState, Protocol: l.ProtocolType, Coordinator: shard.Meta.NodeID,
+					Name: l.Group, Kind: kindOf(l.GroupType), State: l.GroupState, Protocol: l.ProtocolType, Coordinator: q.node,
 				}
 			}
 		}
@@ -134,8 +138,66 @@ func kindOf(word string) cluster.GroupKind {
 	}
 }
 
+// locate finds the coordinators of the groups that have none yet.
+func (r *groupReader) locate(ctx context.Context) {
+	var names []string
+	for name, g := range r.groups {
+		if g.Coordinator < 0 && g.Err == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return
+	}
+	p := newPatience(ctx, locatePatience)
+	defer p.end()
+	var looking sync.WaitGroup
+	if !r.listed {
+		// The client has to know the brokers: it would look them up by itself, but at
+		// one of them alone, which may be the one that does not answer.
+		looking.Go(func() { _, _ = r.c.Nodes(p.ctx) })
+	}
+	for round := 0; len(names) > 0 && round < mostRounds; round++ {
+		if round > 0 && !pause(p.ctx, settle) {
+			break
+		}
+		nodes, errs := r.c.Coordinators(p.ctx, names)
+		names = r.located(p, nodes, errs)
+	}
+	looking.Wait()
+}
+
+// located notes what was found, and returns the groups to look for again.
+func (r *groupReader) located(p *patience, nodes map[string]int32, errs map[string]error) (again []string) {
+	for name, node := range nodes {
+		r.groups[name].Coordinator, r.groups[name].Err = node, nil
+	}
+	for name, err := range errs {
+		r.groups[name].Err = r.c.ExplainGroup(p.reason(err), name)
+		if kerr.IsRetriable(err) {
+			again = append(again, name)
+		}
+	}
+	slices.Sort(again)
+	return again
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // detail finds members and commits out, both at once.
 func (r *groupReader) detail(ctx context.Context, s Selection, d Detail) {
+	if len(r.groups) == 0 {
+		return
+	}
+	r.locate(ctx)
 	var asking sync.WaitGroup
 	if d.Members || !s.lists() || len(s.Names) > 0 {
 		asking.Go(func() { r.describe(ctx) })
@@ -151,60 +213,105 @@ func (r *groupReader) detail(ctx context.Context, s Selection, d Detail) {
 	}
 }
 
-// pick returns the names of the groups for which take holds, in order, those of
-// one coordinator together and not too many at once.
-func (r *groupReader) pick(take func(*Group) bool) (batches [][]string, known bool) {
+// subject is something that is asked about groups.
+type subject struct {
+	of      func(*Group) bool // whom it is asked about
+	request func(names []string) kmsg.Request
+	// take takes an answer, and returns the groups that this broker does not
+	// coordinate any more, or not yet.
+	take func(q *question, resp kmsg.Response) (moved []string)
+}
+
+// questions are those about a subject, of the groups of one coordinator together and
+// not too many at once; with only, about these alone.
+func (r *groupReader) questions(s *subject, only []string) (list []question) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	by := map[int32][]string{}
-	known = true
 	for name, g := range r.groups {
-		if g.Err == nil && take(g) {
+		if g.Err == nil && g.Coordinator >= 0 && s.of(g) && (only == nil || slices.Contains(only, name)) {
 			by[g.Coordinator] = append(by[g.Coordinator], name)
-			known = known && g.Coordinator >= 0
 		}
 	}
-	for _, names := range by {
+	for node, names := range by {
 		slices.Sort(names)
-		batches = slices.AppendSeq(batches, slices.Chunk(names, mostAtOnce))
+		for names := range slices.Chunk(names, mostAtOnce) {
+			list = append(list, question{node, names, s.request(names)})
+		}
 	}
-	return batches, known
+	return list
 }
 
-// about asks about groups with the requests that make makes of their names. A
-// group whose broker does not answer has that as its error.
-func (r *groupReader) about(ctx context.Context, take func(*Group) bool, kind func([]string) kmsg.Request, use func(kgo.ResponseShard)) {
-	batches, known := r.pick(take)
+// about asks about groups. A group whose broker does not answer has that as its
+// error. One whose coordinator has moved is asked for again at the new one.
+func (r *groupReader) about(ctx context.Context, s *subject) {
 	limit := detailPatience
-	if known {
+	if r.listed {
 		limit = bulkPatience
 	}
-	requests := make([]kmsg.Request, len(batches))
-	for i, names := range batches {
-		requests[i] = kind(names)
+	moved := r.round(ctx, limit, s, nil)
+	for round := 1; len(moved) > 0 && round < mostRounds && pause(ctx, settle); round++ {
+		r.relocate(ctx, moved)
+		moved = r.round(ctx, limit, s, moved)
 	}
-	r.ask(ctx, limit, requests, func(shard kgo.ResponseShard, err error) {
-		if err == nil {
-			use(shard)
-			return
-		}
-		if lacksRequest(err) {
-			return // the brokers are older than that kind of group: there is none
-		}
-		for _, name := range namesIn(shard.Req) {
-			if g := r.groups[name]; g != nil && g.Err == nil {
-				g.Err = r.unanswered(err, shard.Meta.NodeID, name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range moved {
+		r.groups[name].Err = r.c.ExplainGroup(kerr.CoordinatorNotAvailable, name)
+	}
+}
+
+// round asks once, and returns the groups that are to be asked for elsewhere.
+func (r *groupReader) round(ctx context.Context, limit time.Duration, s *subject, only []string) (moved []string) {
+	r.ask(ctx, limit, r.questions(s, only), func(q *question, resp kmsg.Response, err error) {
+		switch {
+		case err == nil:
+			moved = append(moved, s.take(q, resp)...)
+		case lacksRequest(err): // the brokers are older than that kind of group: there is none
+		default:
+			for _, name := range q.groups {
+				if g := r.groups[name]; g.Err == nil {
+					g.Err = r.unanswered(err, q.node, name)
+				}
 			}
 		}
 	})
+	return moved
 }
 
-// unanswered explains why a broker said nothing about a group.
-func (r *groupReader) unanswered(err error, node int32, group string) error {
-	if _, told := errors.AsType[*kerr.Error](err); told || node < 0 {
-		return r.c.ExplainGroup(err, group)
+// relocate looks up where groups have moved to.
+func (r *groupReader) relocate(ctx context.Context, names []string) {
+	nodes, _ := r.c.Coordinators(ctx, names)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, node := range nodes {
+		r.groups[name].Coordinator = node
 	}
-	return r.c.ExplainBroker(err, node)
+}
+
+// moves reports whether an answer says that a group is to be asked for elsewhere,
+// or later.
+func moves(code int16) bool {
+	switch kerr.ErrorForCode(code) {
+	case kerr.NotCoordinator, kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable:
+		return true
+	default:
+		return false
+	}
+}
+
+// unanswered explains why a broker said nothing about a group; an empty name is all
+// that it has.
+func (r *groupReader) unanswered(err error, node int32, group string) error {
+	_, told := errors.AsType[*kerr.Error](err)
+	switch {
+	case told && group != "":
+		return r.c.ExplainGroup(err, group)
+	case told:
+		return r.c.Explain(err, "")
+	default:
+		return r.c.ExplainBroker(err, node)
+	}
 }
 
 // lacksRequest reports whether brokers do not know a request at all.
@@ -214,24 +321,4 @@ func lacksRequest(err error) bool {
 	}
 	text := err.Error() // kgo has no values for these
 	return strings.Contains(text, "unknown request key") || strings.Contains(text, "broker is too old") || strings.Contains(text, "broker too old")
-}
-
-// namesIn are the groups that a request is about.
-func namesIn(req kmsg.Request) (names []string) {
-	switch q := req.(type) {
-	case *kmsg.DescribeGroupsRequest:
-		return q.Groups
-	case *kmsg.ConsumerGroupDescribeRequest:
-		return q.Groups
-	case *kmsg.ShareGroupDescribeRequest:
-		return q.GroupIDs
-	case *kmsg.OffsetFetchRequest:
-		for _, g := range q.Groups {
-			names = append(names, g.Group)
-		}
-		if len(names) == 0 {
-			names = append(names, q.Group)
-		}
-	}
-	return names
 }

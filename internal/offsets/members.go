@@ -4,10 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
@@ -19,20 +17,19 @@ func (r *groupReader) describe(ctx context.Context) {
 	of := func(kind cluster.GroupKind) func(*Group) bool {
 		return func(g *Group) bool { return g.Kind == kind || g.Kind == cluster.NoGroup }
 	}
-	r.about(ctx, of(cluster.ClassicGroup), classicRequest, r.takeClassic)
-	r.about(ctx, of(cluster.ConsumerGroup), consumerRequest, r.takeConsumer)
-	r.about(ctx, of(cluster.ShareGroup), shareRequest, r.takeShare)
-	r.describeStreams(ctx)
+	r.about(ctx, &subject{of(cluster.ConsumerGroup), consumerRequest, r.takeConsumer})
+	r.about(ctx, &subject{of(cluster.ClassicGroup), classicRequest, r.takeClassic})
+	r.about(ctx, &subject{of(cluster.ShareGroup), shareRequest, r.takeShare})
+	r.about(ctx, &subject{of(cluster.StreamsGroup), streamsRequest, r.takeStreams})
 }
 
-// described returns the group that an answer is about, nil if there is no more to
-// say: it is not of that kind, or may not be seen.
-func (r *groupReader) described(shard kgo.ResponseShard, name string, code int16) *Group {
+// described returns the group that an answer is about; nil if there is no more to
+// say, for it is not of that kind, or may not be seen.
+func (r *groupReader) described(name string, code int16) *Group {
 	g := r.groups[name]
 	if g == nil {
 		return nil
 	}
-	g.Coordinator = shard.Meta.NodeID
 	switch err := kerr.ErrorForCode(code); {
 	case err == nil:
 		return g
@@ -48,14 +45,18 @@ func classicRequest(names []string) kmsg.Request {
 	return req
 }
 
-func (r *groupReader) takeClassic(shard kgo.ResponseShard) {
-	resp, ok := shard.Resp.(*kmsg.DescribeGroupsResponse)
+func (r *groupReader) takeClassic(_ *question, kresp kmsg.Response) (moved []string) {
+	resp, ok := kresp.(*kmsg.DescribeGroupsResponse)
 	if !ok {
-		return
+		return nil
 	}
 	for i := range resp.Groups {
 		d := &resp.Groups[i]
-		g := r.described(shard, d.Group, d.ErrorCode)
+		if moves(d.ErrorCode) {
+			moved = append(moved, d.Group)
+			continue
+		}
+		g := r.described(d.Group, d.ErrorCode)
 		if g == nil || d.State == "Dead" { // what older brokers say of what they do not know
 			continue
 		}
@@ -64,6 +65,7 @@ func (r *groupReader) takeClassic(shard kgo.ResponseShard) {
 			g.Members = append(g.Members, classicMember(d.ProtocolType, &d.Members[j]))
 		}
 	}
+	return moved
 }
 
 func classicMember(protocol string, m *kmsg.DescribeGroupsResponseGroupMember) Member {
@@ -104,14 +106,18 @@ func consumerRequest(names []string) kmsg.Request {
 	return req
 }
 
-func (r *groupReader) takeConsumer(shard kgo.ResponseShard) {
-	resp, ok := shard.Resp.(*kmsg.ConsumerGroupDescribeResponse)
+func (r *groupReader) takeConsumer(_ *question, kresp kmsg.Response) (moved []string) {
+	resp, ok := kresp.(*kmsg.ConsumerGroupDescribeResponse)
 	if !ok {
-		return
+		return nil
 	}
 	for i := range resp.Groups {
 		d := &resp.Groups[i]
-		g := r.described(shard, d.Group, d.ErrorCode)
+		if moves(d.ErrorCode) {
+			moved = append(moved, d.Group)
+			continue
+		}
+		g := r.described(d.Group, d.ErrorCode)
 		if g == nil {
 			continue
 		}
@@ -126,6 +132,7 @@ func (r *groupReader) takeConsumer(shard kgo.ResponseShard) {
 			g.Members = append(g.Members, out)
 		}
 	}
+	return moved
 }
 
 func shareRequest(names []string) kmsg.Request {
@@ -134,14 +141,18 @@ func shareRequest(names []string) kmsg.Request {
 	return req
 }
 
-func (r *groupReader) takeShare(shard kgo.ResponseShard) {
-	resp, ok := shard.Resp.(*kmsg.ShareGroupDescribeResponse)
+func (r *groupReader) takeShare(_ *question, kresp kmsg.Response) (moved []string) {
+	resp, ok := kresp.(*kmsg.ShareGroupDescribeResponse)
 	if !ok {
-		return
+		return nil
 	}
 	for i := range resp.Groups {
 		d := &resp.Groups[i]
-		g := r.described(shard, d.GroupID, d.ErrorCode)
+		if moves(d.ErrorCode) {
+			moved = append(moved, d.GroupID)
+			continue
+		}
+		g := r.described(d.GroupID, d.ErrorCode)
 		if g == nil {
 			continue
 		}
@@ -156,61 +167,29 @@ func (r *groupReader) takeShare(shard kgo.ResponseShard) {
 			g.Members = append(g.Members, out)
 		}
 	}
+	return moved
 }
 
-// mostStreams bounds how many groups of Kafka Streams are asked for at once: each
-// is a request of its own.
-const mostStreams = 16
-
-// describeStreams asks for groups of Kafka Streams (KIP-1071). The client sends
-// this request to any broker, so that the coordinator has to be named.
-func (r *groupReader) describeStreams(ctx context.Context) {
-	batches, _ := r.pick(func(g *Group) bool {
-		return g.Coordinator >= 0 && (g.Kind == cluster.StreamsGroup || g.Kind == cluster.NoGroup)
-	})
-	if len(batches) == 0 {
-		return
-	}
-	p := newPatience(ctx, detailPatience)
-	defer p.end()
-	var asking sync.WaitGroup
-	room := make(chan struct{}, mostStreams)
-	for _, name := range slices.Concat(batches...) {
-		room <- struct{}{}
-		asking.Go(func() {
-			defer func() { <-room }()
-			r.describeStream(ctx, p, name)
-		})
-	}
-	asking.Wait()
-}
-
-func (r *groupReader) describeStream(ctx context.Context, p *patience, name string) {
-	r.mu.Lock()
-	g := r.groups[name]
-	r.mu.Unlock()
+func streamsRequest(names []string) kmsg.Request {
 	req := kmsg.NewPtrStreamsGroupDescribeRequest()
-	req.Groups = []string{name}
-	kresp, err := r.cl.Broker(int(g.Coordinator)).RetriableRequest(p, req)
-	p.heard()
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	req.Groups = names
+	return req
+}
+
+func (r *groupReader) takeStreams(_ *question, kresp kmsg.Response) (moved []string) {
 	resp, ok := kresp.(*kmsg.StreamsGroupDescribeResponse)
-	switch {
-	case err != nil && lacksRequest(err):
-		return
-	case err != nil || !ok:
-		if g.Err == nil {
-			g.Err = r.c.ExplainBroker(p.reason(ctx, err), g.Coordinator)
-		}
-		return
+	if !ok {
+		return nil
 	}
-	shard := kgo.ResponseShard{Meta: kgo.BrokerMetadata{NodeID: g.Coordinator}}
 	for i := range resp.Groups {
-		if d := &resp.Groups[i]; r.described(shard, d.Group, d.ErrorCode) != nil {
+		d := &resp.Groups[i]
+		if moves(d.ErrorCode) {
+			moved = append(moved, d.Group)
+		} else if g := r.described(d.Group, d.ErrorCode); g != nil {
 			takeStreams(g, d)
 		}
 	}
+	return moved
 }
 
 func takeStreams(g *Group, d *kmsg.StreamsGroupDescribeResponseGroup) {

@@ -83,10 +83,10 @@ type limits struct {
 	known      bool
 }
 
-// settle turns findings about one position into one: that with the greatest
+// weigh turns findings about one position into one: that with the greatest
 // offset, as none of them is beyond the true place, and of equals the first.
 // What the others know of its greatest place counts too.
-func settle(findings []finding, end limits) finding {
+func weigh(findings []finding, end limits) finding {
 	best, most, bound := finding{}, int64(unbounded), int64(-1)
 	if end.known {
 		most = end.end

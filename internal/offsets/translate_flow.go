@@ -121,6 +121,19 @@ func missingTopic(c *cluster.Cluster, name string, kind mirror.Kind, topics map[
 	return err.WithHint("it has %s; mirror: in the metadata says by which alias and separator MirrorMaker 2 knows a cluster", strings.Join(others, ", "))
 }
 
+// hidden is the error of a topic that is left out of the list of all topics because
+// it may not be seen; nil if it does not exist.
+func hidden(ctx context.Context, c *cluster.Cluster, name string) error {
+	topics, err := c.Topics(ctx, name)
+	if err == nil {
+		err = topics[0].Err
+	}
+	if cluster.IsMissing(err) {
+		return nil
+	}
+	return err
+}
+
 // sources is what was read of both clusters.
 type sources struct {
 	topics      flowTopics
@@ -204,6 +217,9 @@ func (t *Translator) readCheckpoints(ctx context.Context, s *sources) error {
 	name := t.Policy.CheckpointsTopic(t.Source)
 	topic, ok := s.topics.to[name]
 	if !ok {
+		if err := hidden(ctx, t.To, name); err != nil {
+			return t.tolerate(s, err, false)
+		}
 		return t.tolerate(s, missingTopic(t.To, name, mirror.Checkpoints, s.topics.to), false)
 	}
 	l := t.reader(t.To, func(at Partition, r *logRecord) bool { s.checkpoints.add(at.Partition, r); return true })
@@ -281,7 +297,10 @@ func (t *Translator) readSyncs(ctx context.Context, s *sources) error {
 func (t *Translator) readSyncTopic(ctx context.Context, s *sources, c *cluster.Cluster, topics map[string]cluster.Topic, name string) (*offsetSyncs, error) {
 	topic, ok := topics[name]
 	if !ok {
-		return nil, nil
+		if topics == nil { // the cluster was not asked
+			return nil, nil
+		}
+		return nil, t.tolerate(s, hidden(ctx, c, name), false)
 	}
 	syncs := newOffsetSyncs()
 	err := t.reader(c, func(_ Partition, r *logRecord) bool { syncs.add(r); return true }).readTopic(ctx, topic)

@@ -104,7 +104,7 @@ func TestNothingUnreadIsLeftOut(t *testing.T) {
 			}
 			f := s.find(Partition{Topic: "t"}, p)
 			f.via = ViaSyncs
-			f = settle([]finding{f}, limits{0, end, true})
+			f = weigh([]finding{f}, limits{0, end, true})
 			for _, one := range list {
 				if one.upstream < p && one.downstream >= f.offset {
 					behind++
@@ -179,7 +179,7 @@ func TestCheckpointsOfTwoPartitions(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+func TestWeigh(t *testing.T) {
 	syncs := func(f finding) finding { f.via = ViaSyncs; return f }
 	all := limits{0, 100, true}
 	for _, tt := range []struct {
@@ -244,7 +244,7 @@ func TestSettle(t *testing.T) {
 			finding{via: ViaSyncs, status: Exact, offset: 50, most: 50},
 		},
 	} {
-		if got := settle(tt.findings, tt.end); got != tt.want {
+		if got := weigh(tt.findings, tt.end); got != tt.want {
 			t.Errorf("%s:\n%+v, want\n%+v", tt.name, got, tt.want)
 		}
 	}

@@ -145,7 +145,7 @@ func (t *Translator) translateGroup(s *sources, name string, ends map[Partition]
 	for i := range rows {
 		r := &rows[i]
 		end := ends[r.Partition]
-		r.apply(settle(t.findings(s, r), end), end)
+		r.apply(weigh(t.findings(s, r), end), end)
 		if r.Via == ViaCheckpoints && r.Offset != nil {
 			r.Metadata = r.checkpoint.metadata
 		}

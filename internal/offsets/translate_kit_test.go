@@ -3,14 +3,7 @@ package offsets
 import (
 	"encoding/binary"
 	"hash/crc32"
-	"testing"
-
-	"go.uber.org/goleak"
-
-	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(kafkatest.M(m)) }
 
 // reseal makes the checksum of a batch right again.
 func reseal(batch []byte) {
