@@ -22,7 +22,8 @@ func newOffsetsCmd(env *Env) *cobra.Command {
 		Example: `  kcm offsets list orders                where a stream begins and ends
   kcm offsets list orders --at -1h       and where it was an hour ago
   kcm offsets lag -g billing             how far a group is behind, everywhere
-  kcm offsets lag -g billing orders      in one stream`,
+  kcm offsets lag -g billing orders      in one stream
+  kcm offsets translate --from east --to west -g billing`,
 		Args: offsetsArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -71,10 +71,15 @@ func appendSync(list []offsetSync, s offsetSync) []offsetSync {
 // find translates a position. The result is never behind the first record at or
 // after the position: where syncs leave a gap it is right behind the record that
 // the nearest earlier one is about.
-func (s *offsetSyncs) find(at Partition, position int64) finding {
+func (s *offsetSyncs) find(at Partition, position int64, end limits) finding {
 	list := s.of[at]
 	if len(list) == 0 {
 		return finding{status: Pending, note: "nothing of the partition has been mirrored yet: there is no offset sync for it"}
+	}
+	if newest := list[len(list)-1].downstream; end.known && newest >= end.end {
+		// A sync is written once its record is on the target.
+		return finding{status: Unmapped, note: "the newest offset sync is for " + number(newest) + ", beyond the target's end " + number(end.end) +
+			": the topic was made again there, or has lost records"}
 	}
 	i, same := slices.BinarySearchFunc(list, position, func(s offsetSync, p int64) int { return compareInt(s.upstream, p) })
 	if same {

@@ -51,9 +51,20 @@ func TestSyncsTranslateAsMirrorMaker2Does(t *testing.T) {
 		{"two in one place", syncsOf(5, 5, 7, 5), 6, Unmapped, 0},
 		{"said twice", syncsOf(5, 5, 5, 5, 8, 8), 6, Bounded, 6},
 	} {
-		f := tt.syncs.find(at, tt.at)
+		f := tt.syncs.find(at, tt.at, limits{})
 		if f.status != tt.status || f.offset != tt.want {
 			t.Errorf("%s: %s %d, want %s %d", tt.name, f.status, f.offset, tt.status, tt.want)
+		}
+	}
+}
+
+// Syncs of a target that was made again since say nothing, though the offsets of
+// some of them lie in the new one too.
+func TestSyncsOfAnotherTarget(t *testing.T) {
+	s := syncsOf(0, 0, 100, 100)
+	for end, want := range map[int64]Status{0: Unmapped, 50: Unmapped, 100: Unmapped, 101: Bounded} {
+		if f := s.find(Partition{Topic: "t"}, 2, limits{0, end, true}); f.status != want {
+			t.Errorf("end %d: %+v", end, f)
 		}
 	}
 }
@@ -65,7 +76,7 @@ func TestEverySyncCounts(t *testing.T) {
 		s.add(syncRecord("t", 3, u, u))
 	}
 	for _, p := range []int64{1, 4841, 9635, 10_000, 10_007} {
-		f := s.find(Partition{Topic: "t", Partition: 3}, p)
+		f := s.find(Partition{Topic: "t", Partition: 3}, p, limits{})
 		want := p/10*10 + 1
 		if p%10 == 0 {
 			want = p
@@ -74,7 +85,7 @@ func TestEverySyncCounts(t *testing.T) {
 			t.Errorf("%d is translated to %d, want %d", p, f.offset, want)
 		}
 	}
-	if f := s.find(Partition{Topic: "t", Partition: 2}, 5); f.status != Pending {
+	if f := s.find(Partition{Topic: "t", Partition: 2}, 5, limits{}); f.status != Pending {
 		t.Errorf("another partition: %+v", f)
 	}
 }
@@ -102,7 +113,7 @@ func TestNothingUnreadIsLeftOut(t *testing.T) {
 			for i := len(list) - 1; i >= 0 && list[i].upstream >= p; i-- {
 				next = list[i].downstream
 			}
-			f := s.find(Partition{Topic: "t"}, p)
+			f := s.find(Partition{Topic: "t"}, p, limits{0, end, true})
 			f.via = ViaSyncs
 			f = weigh([]finding{f}, limits{0, end, true})
 			for _, one := range list {
@@ -339,10 +350,10 @@ func TestOwnMap(t *testing.T) {
 
 func TestReversedSyncs(t *testing.T) {
 	back := syncsOf(100, 0, 150, 40).reversed(func(topic string) string { return "east." + topic })
-	if f := back.find(Partition{Topic: "east.t"}, 41); f.status != Bounded || f.offset != 151 {
+	if f := back.find(Partition{Topic: "east.t"}, 41, limits{}); f.status != Bounded || f.offset != 151 {
 		t.Errorf("%+v", f)
 	}
-	if f := back.find(Partition{Topic: "east.t"}, 0); f.status != Exact || f.offset != 100 {
+	if f := back.find(Partition{Topic: "east.t"}, 0, limits{}); f.status != Exact || f.offset != 100 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -367,7 +378,7 @@ func FuzzTopicRecords(f *testing.F) {
 				if i > 0 && (one.upstream <= list[i-1].upstream || one.downstream <= list[i-1].downstream) {
 					t.Errorf("%v", list)
 				}
-				if got := s.find(at, one.upstream); got.status != Exact || got.offset != one.downstream {
+				if got := s.find(at, one.upstream, limits{}); got.status != Exact || got.offset != one.downstream {
 					t.Errorf("%v: %+v", one, got)
 				}
 			}

@@ -145,7 +145,7 @@ func (t *Translator) translateGroup(s *sources, name string, ends map[Partition]
 	for i := range rows {
 		r := &rows[i]
 		end := ends[r.Partition]
-		r.apply(weigh(t.findings(s, r), end), end)
+		r.apply(weigh(t.findings(s, r, end), end), end)
 		if r.Via == ViaCheckpoints && r.Offset != nil {
 			r.Metadata = r.checkpoint.metadata
 		}
@@ -252,7 +252,7 @@ func (t *Translator) limits(ctx context.Context, s *sources) (map[Partition]limi
 }
 
 // findings are what each way says about a row, but for that by time.
-func (t *Translator) findings(s *sources, r *row) (list []finding) {
+func (t *Translator) findings(s *sources, r *row, end limits) (list []finding) {
 	if t.Via == ViaMap || t.Via == ViaAuto && t.Map != nil {
 		topic, f := inMap(t.Map, r.source(), r.SourceOffset)
 		f.via = ViaMap
@@ -267,7 +267,7 @@ func (t *Translator) findings(s *sources, r *row) (list []finding) {
 	if !hasPartition(s.topics.to, r.Partition) {
 		return append(list, t.absent(s, r))
 	}
-	list = append(list, t.mirrored(s, r)...)
+	list = append(list, t.mirrored(s, r, end)...)
 	if r.SourceOffset == 0 { // nothing has been read, whatever was mirrored
 		f := finding{status: Exact, most: unbounded}
 		if r.checkpoint != nil && r.checkpoint.downstream == 0 {
@@ -279,7 +279,7 @@ func (t *Translator) findings(s *sources, r *row) (list []finding) {
 }
 
 // mirrored is what MirrorMaker 2 tells about a row.
-func (t *Translator) mirrored(s *sources, r *row) (list []finding) {
+func (t *Translator) mirrored(s *sources, r *row, end limits) (list []finding) {
 	if t.Via == ViaAuto || t.Via == ViaSyncs {
 		_, back := t.downstream(r.SourceTopic)
 		places := s.syncs
@@ -287,7 +287,7 @@ func (t *Translator) mirrored(s *sources, r *row) (list []finding) {
 			places = []*offsetSyncs{s.back}
 		}
 		for _, place := range places {
-			f := place.find(r.source(), r.SourceOffset)
+			f := place.find(r.source(), r.SourceOffset, end)
 			f.via = ViaSyncs
 			list = append(list, f)
 		}
