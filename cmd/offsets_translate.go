@@ -87,7 +87,7 @@ func newOffsetsTranslateCmd(env *Env) *cobra.Command {
 
 // translateGCPercent is GOGC for a run that holds an entry for every partition of
 // every group and makes little else: it is over soon.
-const translateGCPercent = 35
+const translateGCPercent = 50
 
 // sparing has the garbage collector spare memory, unless the user has decided.
 func (o *translateOptions) sparing() (done func()) {

@@ -288,12 +288,15 @@ func (d *translationDoc) streamCSV(w io.Writer) error {
 	buf := output.AppendCSV(nil, [][]string{{
 		"group", "source_topic", "partition", "source_offset", "topic", "offset", "prior", "delta", "status", "bound", "via", "note", "error",
 	}})
+	lines := make([][]string, 1)
 	for g := range d.groups {
 		for _, p := range g.Partitions {
-			buf = output.AppendCSV(buf, [][]string{{
+			lines[0] = append(
+				lines[0][:0],
 				g.name, p.SourceTopic, strconv.Itoa(int(p.Partition)), strconv.FormatInt(p.SourceOffset, 10), orEmpty(p.Topic),
 				digits(p.Offset), digits(p.Prior), digits(p.Delta), p.Status, digits(p.Bound), orEmpty(p.Via), p.Note, orEmpty(p.Error),
-			}})
+			)
+			buf = output.AppendCSV(buf, lines)
 		}
 		if len(buf) > streamPiece {
 			if _, err := w.Write(buf); err != nil {

@@ -182,16 +182,17 @@ func (f finding) confine(l limits) (finding, bool) {
 	}
 }
 
-// apply puts a finding into a row.
-func (t *Translated) apply(f finding, l limits) {
+// apply puts a finding into a row, whose numbers are kept in the given two.
+func (t *Translated) apply(f finding, l limits, numbers []int64) {
 	f, t.outside = f.confine(l)
 	t.Status, t.Note, t.Via = f.status, join(t.Note, f.note), f.via
 	if !f.found() {
 		return
 	}
-	t.Offset = &f.offset
+	numbers[0], numbers[1] = f.offset, f.bound
+	t.Offset = &numbers[0]
 	if f.bound >= 0 {
-		t.Bound = &f.bound
+		t.Bound = &numbers[1]
 	}
 }
 

@@ -48,10 +48,34 @@ type checkpoints struct {
 	last   *groupWord
 	topics map[string]string
 	index  map[string]int32 // by the records' keys
-	list   []checkpoint
+	keys   []string         // of the list
+	blocks [][]checkpoint   // the list, in pieces that never move
+	next   int32            // where the next record's checkpoint is likely to be: they come in the same order again
 	damage Damage
 	seen   int // records
 }
+
+// checkpointBlock is how many checkpoints a piece of the list has.
+const checkpointBlock = 2048
+
+// at is a checkpoint of the list.
+func (s *checkpoints) at(i int32) *checkpoint {
+	return &s.blocks[i/checkpointBlock][i%checkpointBlock]
+}
+
+// all are the checkpoints that were not deleted.
+func (s *checkpoints) all(yield func(*checkpoint) bool) {
+	for _, block := range s.blocks {
+		for i := range block {
+			if !block[i].deleted && !yield(&block[i]) {
+				return
+			}
+		}
+	}
+}
+
+// done gives back what only reading needs.
+func (s *checkpoints) done() { s.index, s.keys, s.topics = nil, nil, nil }
 
 // groupWord is a group's name, kept once.
 type groupWord struct {
@@ -72,6 +96,14 @@ func (s *checkpoints) add(from int32, r *record.Record) {
 		s.damage.count(err)
 		return
 	}
+	if i := s.next; i < int32(len(s.keys)) && string(r.Key) == s.keys[i] {
+		if c.Extra > 0 {
+			s.damage.Trailing++
+		}
+		s.next++
+		s.at(i).become(c, from, r.Timestamp)
+		return
+	}
 	if !s.word(c.Group).taken {
 		return
 	}
@@ -85,14 +117,24 @@ func (s *checkpoints) add(from int32, r *record.Record) {
 		if c.Deleted {
 			return
 		}
-		i = int32(len(s.list))
-		s.index[string(key)] = i
-		s.last.entries = append(s.last.entries, i)
-		s.list = append(s.list, checkpoint{
-			at: Partition{Topic: s.topic(c.Topic), Partition: c.Partition}, fell: -1, deleted: true, from: from, time: r.Timestamp,
-		})
+		i = s.make(string(key), checkpoint{at: Partition{Topic: s.topic(c.Topic), Partition: c.Partition}, fell: -1, deleted: true, from: from, time: r.Timestamp})
 	}
-	s.list[i].become(c, from, r.Timestamp)
+	s.next = i + 1
+	s.at(i).become(c, from, r.Timestamp)
+}
+
+// make puts a new checkpoint of the last group into the list.
+func (s *checkpoints) make(key string, e checkpoint) (i int32) {
+	i = int32(len(s.keys))
+	if i%checkpointBlock == 0 {
+		s.blocks = append(s.blocks, make([]checkpoint, 0, checkpointBlock))
+	}
+	block := &s.blocks[len(s.blocks)-1]
+	*block = append(*block, e)
+	s.keys = append(s.keys, key)
+	s.index[key] = i
+	s.last.entries = append(s.last.entries, i)
+	return i
 }
 
 // become lets a later record of the same key take the place of what there was.

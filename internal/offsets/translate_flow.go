@@ -49,7 +49,11 @@ func has(topics map[string]cluster.Topic, name string) bool {
 
 // hasPartition reports whether a partition exists.
 func hasPartition(topics map[string]cluster.Topic, at Partition) bool {
-	return slices.ContainsFunc(topics[at.Topic].Partitions, func(p cluster.Partition) bool { return p.ID == at.Partition })
+	list := topics[at.Topic].Partitions
+	if int(at.Partition) < len(list) && list[at.Partition].ID == at.Partition {
+		return true
+	}
+	return slices.ContainsFunc(list, func(p cluster.Partition) bool { return p.ID == at.Partition })
 }
 
 // identity finds out whether topics keep their names, from topics of the source
@@ -78,16 +82,26 @@ func (f *Flow) identity(topics flowTopics, committed map[string]bool, checkpoint
 	return kept > renamed
 }
 
-// upstream finds the name on the source of a topic that a checkpoint names: the
-// one that the group has a commit for, else the one that the policy makes.
-func (f *Flow) upstream(topic string, committed func(topic string) bool) string {
+// upstreamNames are names that a topic which a checkpoint names may have on the
+// source, the likeliest first.
+func (f *Flow) upstreamNames(topic string) (list [3]string) {
 	plain := f.Policy
 	plain.Identity = false
 	stripped, mirrored := plain.Upstream(f.Source, topic)
 	back := plain.Remote(f.Target, topic) // it came from the target in the first place
-	list := []string{stripped, topic, back}
 	if f.Policy.Identity || !mirrored {
-		list = []string{topic, stripped, back}
+		return [3]string{topic, stripped, back}
+	}
+	return [3]string{stripped, topic, back}
+}
+
+// upstream finds the name on the source of a topic that a checkpoint names: the
+// one that the group has a commit for, else the likeliest.
+func (t *Translator) upstream(topic string, committed func(topic string) bool) string {
+	list, ok := t.upstreams[topic]
+	if !ok {
+		list = t.upstreamNames(topic)
+		t.upstreams[topic] = list
 	}
 	for _, name := range list {
 		if name != "" && committed(name) {

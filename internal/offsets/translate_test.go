@@ -391,10 +391,8 @@ func FuzzTopicRecords(f *testing.F) {
 
 // standing are the checkpoints that were not deleted.
 func standing(s *checkpoints) (list []checkpoint) {
-	for _, e := range s.list {
-		if !e.deleted {
-			list = append(list, e)
-		}
+	for e := range s.all {
+		list = append(list, *e)
 	}
 	return list
 }

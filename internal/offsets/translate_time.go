@@ -49,7 +49,7 @@ func (t *Translator) byTime(ctx context.Context, s *sources, groups []Translated
 		f.via = ViaTimestamp
 		if f.found() || r.Note == "" {
 			r.Note = ""
-			r.apply(weigh([]finding{f}, ends[r.Partition]), ends[r.Partition])
+			r.apply(weigh([]finding{f}, ends[r.Partition]), ends[r.Partition], make([]int64, 2))
 		}
 	}
 	return nil

@@ -27,6 +27,8 @@ type Translator struct {
 	Partial bool
 	// Patience is how long a cluster may send nothing; 0 is 15 s.
 	Patience time.Duration
+
+	upstreams map[string][3]string // by the names on the target
 }
 
 // Translation is what came of it.
@@ -66,8 +68,9 @@ func (t *Translator) Translate(ctx context.Context) (*Translation, error) {
 	if err := t.read(ctx, s); err != nil {
 		return nil, err
 	}
-	s.checkpoints.index = nil // it is large, and done with
+	s.checkpoints.done()
 	t.learnPolicy(s)
+	t.upstreams = map[string][3]string{}
 	ends, err := t.limits(ctx, s)
 	if err != nil {
 		return nil, err
@@ -129,23 +132,26 @@ func (t *Translated) source() Partition {
 // translateGroup translates what a group has committed, and what it has
 // checkpoints for.
 func (t *Translator) translateGroup(s *sources, name string, ends map[Partition]limits) []Translated {
-	rows := t.committed(s, s.groups[name])
+	var entries []int32
+	if w := s.checkpoints.words[name]; w != nil {
+		entries = w.entries
+	}
+	rows := t.committed(s, s.groups[name], len(entries))
 	index := make(map[Partition]int, len(rows))
 	for i := range rows {
 		index[rows[i].source()] = i
 	}
-	if w := s.checkpoints.words[name]; w != nil {
-		for _, i := range w.entries {
-			if e := &s.checkpoints.list[i]; !e.deleted {
-				rows = t.checkpointed(rows, index, e)
-			}
+	for _, i := range entries {
+		if e := s.checkpoints.at(i); !e.deleted {
+			rows = t.checkpointed(rows, index, e)
 		}
 	}
-	out := make([]Translated, len(rows))
+	out, numbers := make([]Translated, len(rows)), make([]int64, 2*len(rows))
+	var found [4]finding
 	for i := range rows {
 		r := &rows[i]
 		end := ends[r.Partition]
-		r.apply(weigh(t.findings(s, r, end), end), end)
+		r.apply(weigh(t.findings(s, r, end, found[:0]), end), end, numbers[2*i:])
 		if r.Via == ViaCheckpoints && r.Offset != nil {
 			r.Metadata = r.checkpoint.metadata
 		}
@@ -155,8 +161,9 @@ func (t *Translator) translateGroup(s *sources, name string, ends map[Partition]
 	return out
 }
 
-// committed are rows of a group's commits.
-func (t *Translator) committed(s *sources, g Group) (rows []row) {
+// committed are rows of a group's commits, with room for more.
+func (t *Translator) committed(s *sources, g Group, more int) []row {
+	rows := make([]row, 0, len(g.Commits)+more)
 	for at, c := range g.Commits {
 		stream, ok := t.takes(at)
 		switch {
@@ -192,7 +199,6 @@ func (t *Translator) checkpointed(rows []row, index map[Partition]int, e *checkp
 	r := row{checkpoint: e}
 	r.Stream, r.SourceTopic, r.SourceOffset, r.Metadata, r.Checkpointed = stream, name, e.upstream, e.metadata, true
 	r.Partition = e.at
-	index[at] = len(rows)
 	return append(rows, r)
 }
 
@@ -207,10 +213,8 @@ func (t *Translator) learnPolicy(s *sources) {
 			committed[at.Topic] = true
 		}
 	}
-	for i := range s.checkpoints.list {
-		if e := &s.checkpoints.list[i]; !e.deleted {
-			checkpointed[e.at.Topic] = true
-		}
+	for e := range s.checkpoints.all {
+		checkpointed[e.at.Topic] = true
 	}
 	t.Policy.Identity = t.identity(s.topics, committed, checkpointed)
 }
@@ -227,8 +231,8 @@ func (t *Translator) limits(ctx context.Context, s *sources) (map[Partition]limi
 			}
 		}
 	}
-	for i := range s.checkpoints.list {
-		want(s.checkpoints.list[i].at)
+	for e := range s.checkpoints.all {
+		want(e.at)
 	}
 	for _, g := range s.groups {
 		for at := range g.Commits {
@@ -251,8 +255,8 @@ func (t *Translator) limits(ctx context.Context, s *sources) (map[Partition]limi
 	return out, nil
 }
 
-// findings are what each way says about a row, but for that by time.
-func (t *Translator) findings(s *sources, r *row, end limits) (list []finding) {
+// findings adds to a list what each way says about a row, but for that by time.
+func (t *Translator) findings(s *sources, r *row, end limits, list []finding) []finding {
 	if t.Via == ViaMap || t.Via == ViaAuto && t.Map != nil {
 		topic, f := inMap(t.Map, r.source(), r.SourceOffset)
 		f.via = ViaMap
@@ -267,7 +271,7 @@ func (t *Translator) findings(s *sources, r *row, end limits) (list []finding) {
 	if !hasPartition(s.topics.to, r.Partition) {
 		return append(list, t.absent(s, r))
 	}
-	list = append(list, t.mirrored(s, r, end)...)
+	list = t.mirrored(s, r, end, list)
 	if r.SourceOffset == 0 { // nothing has been read, whatever was mirrored
 		f := finding{status: Exact, most: unbounded}
 		if r.checkpoint != nil && r.checkpoint.downstream == 0 {
@@ -278,8 +282,8 @@ func (t *Translator) findings(s *sources, r *row, end limits) (list []finding) {
 	return list
 }
 
-// mirrored is what MirrorMaker 2 tells about a row.
-func (t *Translator) mirrored(s *sources, r *row, end limits) (list []finding) {
+// mirrored adds what MirrorMaker 2 tells about a row.
+func (t *Translator) mirrored(s *sources, r *row, end limits, list []finding) []finding {
 	if t.Via == ViaAuto || t.Via == ViaSyncs {
 		_, back := t.downstream(r.SourceTopic)
 		places := s.syncs
