@@ -221,6 +221,9 @@ func someFailed(failed []error) error {
 }
 
 func (o *describeOptions) print(doc document) (err error) {
+	if s, ok := doc.(streamed); ok && o.output == "json" {
+		return o.printStreamed(s)
+	}
 	var buf []byte
 	switch o.output {
 	case "json":
@@ -236,6 +239,15 @@ func (o *describeOptions) print(doc document) (err error) {
 		return err
 	}
 	_, err = output.NewStdout(o.env.Stdout).Write(buf)
+	if isClosed(err) {
+		return nil
+	}
+	return err
+}
+
+func (o *describeOptions) printStreamed(doc streamed) error {
+	out := output.NewStdout(o.env.Stdout)
+	err := doc.writeJSON(func(piece []byte) error { _, err := out.Write(piece); return err }, false)
 	if isClosed(err) {
 		return nil
 	}

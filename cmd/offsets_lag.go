@@ -145,6 +145,9 @@ func (o *offsetsLagOptions) ask(ctx context.Context, r respondent, cs clusterSco
 	}
 	a.reached, a.lacking = true, lacking
 	a.groups = slices.DeleteFunc(lags, func(g offsets.GroupLag) bool { return o.leavesOut(cs, g) })
+	for i := range a.groups {
+		a.groups[i].Commits = nil // the lags have them
+	}
 	cs.nameStreams(a.groups)
 	if !o.watch && slices.ContainsFunc(a.groups, func(g offsets.GroupLag) bool { return g.Kind == cluster.NoGroup && g.Err == nil }) {
 		a.near, _ = r.Groups(ctx) // for a hint only
