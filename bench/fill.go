@@ -71,6 +71,9 @@ func fillMain(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		}
 		fmt.Fprintf(stderr, "filled %s with %d records in %.1fs\n", w.topic(), w.Records, time.Since(began).Seconds())
 	}
+	if err := commitGroups(ctx, kadm.NewClient(cl), w); err != nil {
+		return err
+	}
 	return json.NewEncoder(stdout).Encode(batches.told())
 }
 

@@ -28,6 +28,7 @@ type work struct {
 	Codec      string   // lz4 or zstd
 	BatchBytes int      // largest batch of the producer, before compression
 	Clusters   []string // the clusters that have such a topic
+	Groups     int      // that have commits on it, on each cluster
 }
 
 // partitions of every topic.
@@ -46,6 +47,7 @@ var works = map[string]work{
 	"some":       {Records: 600_000, Shape: "order", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east}},
 	"java":       {Records: 600_000, Shape: "order", Codec: "lz4", BatchBytes: 16 << 10, Clusters: []string{east}},
 	"half":       {Records: mainRecords / 2, Shape: "order", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east, west}},
+	"groups":     {Records: 12_000, Shape: "order", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east, west}, Groups: 1000},
 	"wide":       {Records: 1_200_000, Shape: "wide", Codec: "lz4", BatchBytes: 4 << 20, Clusters: []string{east}},
 }
 

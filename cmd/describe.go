@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"io"
 	"slices"
 	"time"
 
@@ -222,20 +221,12 @@ func someFailed(failed []error) error {
 	return fault.New(fault.Partial, "%d clusters failed, first: %w", len(failed), failed[0])
 }
 
-// streamed is a document that is written piece by piece where its format allows
-// that.
-type streamed interface {
-	stream(w io.Writer, format string) (done bool, err error)
-}
-
 func (o *describeOptions) print(doc document) (err error) {
-	if s, ok := doc.(streamed); ok {
-		if done, err := s.stream(output.NewStdout(o.env.Stdout), o.output); done {
-			if isClosed(err) {
-				return nil
-			}
-			return err
-		}
+	if s, ok := doc.(streamed); ok && o.output == "json" {
+		return o.printStreamed(func(write func([]byte) error) error { return s.writeJSON(write, false) })
+	}
+	if s, ok := doc.(streamedCSV); ok && o.output == "csv" {
+		return o.printStreamed(s.writeCSV)
 	}
 	var buf []byte
 	switch o.output {
@@ -252,6 +243,20 @@ func (o *describeOptions) print(doc document) (err error) {
 		return err
 	}
 	_, err = output.NewStdout(o.env.Stdout).Write(buf)
+	if isClosed(err) {
+		return nil
+	}
+	return err
+}
+
+// streamedCSV is a csvDocument that is written piece by piece.
+type streamedCSV interface {
+	writeCSV(write func(piece []byte) error) error
+}
+
+func (o *describeOptions) printStreamed(to func(write func([]byte) error) error) error {
+	out := output.NewStdout(o.env.Stdout)
+	err := to(func(piece []byte) error { _, err := out.Write(piece); return err })
 	if isClosed(err) {
 		return nil
 	}

@@ -116,6 +116,10 @@ func views(ctx context.Context, meta *watching) (<-chan *metadata.View, <-chan e
 
 // documentText is a round as a pipe gets it.
 func (o *describeOptions) documentText(doc document) (buf []byte, err error) {
+	if s, ok := doc.(streamed); ok && o.output == "json" {
+		err = s.writeJSON(func(piece []byte) error { buf = append(buf, piece...); return nil }, true)
+		return buf, err
+	}
 	switch o.output {
 	case "json":
 		return output.AppendJSONLine(buf, doc)

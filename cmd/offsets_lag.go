@@ -107,7 +107,7 @@ func (o *offsetsLagOptions) settle(cmd *cobra.Command) error {
 
 // troublesome is how long clusters of which some brokers do not answer may take
 // altogether.
-const troublesome = 4800 * time.Millisecond
+const troublesome = 4700 * time.Millisecond
 
 // lagAnswer is what a cluster says about groups.
 type lagAnswer struct {
@@ -119,10 +119,10 @@ type lagAnswer struct {
 
 // ask finds the lag of the selected groups on one cluster.
 func (o *offsetsLagOptions) ask(ctx context.Context, r respondent, cs clusterScope) (a lagAnswer, err error) {
+	began := time.Now()
 	if _, err := r.meet(ctx); err != nil {
 		return a, err
 	}
-	began := time.Now()
 	found, lacking, err := cs.find(ctx, r.Cluster)
 	if err != nil {
 		return a, err
@@ -145,6 +145,9 @@ func (o *offsetsLagOptions) ask(ctx context.Context, r respondent, cs clusterSco
 	}
 	a.reached, a.lacking = true, lacking
 	a.groups = slices.DeleteFunc(lags, func(g offsets.GroupLag) bool { return o.leavesOut(cs, g) })
+	for i := range a.groups {
+		a.groups[i].Commits = nil // the lags have them
+	}
 	cs.nameStreams(a.groups)
 	if !o.watch && slices.ContainsFunc(a.groups, func(g offsets.GroupLag) bool { return g.Kind == cluster.NoGroup && g.Err == nil }) {
 		a.near, _ = r.Groups(ctx) // for a hint only

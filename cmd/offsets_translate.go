@@ -177,6 +177,9 @@ func (o *translateOptions) find(ctx context.Context, view *metadata.View) (docum
 		return nil, nil, err
 	}
 	o.tell(got)
+	if o.output == "yaml" {
+		doc.Groups = slices.Collect(doc.groups)
+	}
 	return doc, nil, nil
 }
 

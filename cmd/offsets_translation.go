@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"context"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,23 +84,21 @@ func (d *translationDoc) groups(yield func(translatedGroupDoc) bool) {
 	}
 }
 
-// stream writes JSON and CSV as they are made; other formats are made whole.
-func (d *translationDoc) stream(w io.Writer, format string) (done bool, err error) {
-	switch format {
-	case "csv":
-		return true, d.streamCSV(w)
-	case "json":
-		return true, d.streamJSON(w)
-	default:
+// writeJSON implements streamed.
+func (d *translationDoc) writeJSON(write func([]byte) error, line bool) error {
+	if line {
 		d.Groups = slices.Collect(d.groups)
-		return false, nil
+		text, err := output.AppendJSONLine(nil, d)
+		if err != nil {
+			return err
+		}
+		return write(text)
 	}
+	return d.writeFrame(write)
 }
 
-// streamPiece is how much is written at once.
-const streamPiece = 256 << 10
-
-func (d *translationDoc) streamJSON(w io.Writer) error {
+// writeFrame writes the groups, each as it is made, into the JSON of all the rest.
+func (d *translationDoc) writeFrame(write func([]byte) error) error {
 	frame, err := output.AppendJSON(nil, d)
 	if err != nil {
 		return err
@@ -123,8 +120,8 @@ func (d *translationDoc) streamJSON(w io.Writer) error {
 			buf = append(buf, "\n    "...)
 			buf = append(buf, bytes.TrimSuffix(line, []byte("\n"))...)
 		}
-		if len(buf) > streamPiece {
-			if _, err := w.Write(buf); err != nil {
+		if len(buf) > jsonPiece {
+			if err := write(buf); err != nil {
 				return err
 			}
 			buf = buf[:0]
@@ -133,8 +130,7 @@ func (d *translationDoc) streamJSON(w io.Writer) error {
 	if some {
 		buf = append(buf, "\n  "...)
 	}
-	_, err = w.Write(append(append(buf, ']'), tail...))
-	return err
+	return write(append(append(buf, ']'), tail...))
 }
 
 func newTranslatedDoc(t offsets.Translated) translatedDoc {
@@ -284,7 +280,8 @@ func (p translatedDoc) statusCell() output.Cell {
 	return output.Cell{Text: p.Status, Tone: tones[p.Status]}
 }
 
-func (d *translationDoc) streamCSV(w io.Writer) error {
+// writeCSV implements streamedCSV. What is not known is empty.
+func (d *translationDoc) writeCSV(write func([]byte) error) error {
 	buf := output.AppendCSV(nil, [][]string{{
 		"group", "source_topic", "partition", "source_offset", "topic", "offset", "prior", "delta", "status", "bound", "via", "note", "error",
 	}})
@@ -298,13 +295,12 @@ func (d *translationDoc) streamCSV(w io.Writer) error {
 			)
 			buf = output.AppendCSV(buf, lines)
 		}
-		if len(buf) > streamPiece {
-			if _, err := w.Write(buf); err != nil {
+		if len(buf) > jsonPiece {
+			if err := write(buf); err != nil {
 				return err
 			}
 			buf = buf[:0]
 		}
 	}
-	_, err := w.Write(buf)
-	return err
+	return write(buf)
 }

@@ -20,3 +20,6 @@ func Exact(s string) string {
 	}
 	return string(dst)
 }
+
+// AppendJSONString appends s as a JSON string; bytes that are not UTF-8 become U+FFFD.
+func AppendJSONString(dst []byte, s string) []byte { return appendJSONText(dst, []byte(s)) }
