@@ -30,9 +30,7 @@ type translatedDoc struct {
 	Delta        *int64  `json:"delta"`
 	Error        *string `json:"error"`
 
-	metadata string // as it is, which need not be UTF-8
-	outside  bool
-	rewinds  bool
+	outside bool
 }
 
 // translatedGroupDoc is a group.
@@ -136,7 +134,7 @@ func (d *translationDoc) writeFrame(write func([]byte) error) error {
 func newTranslatedDoc(t offsets.Translated) translatedDoc {
 	d := translatedDoc{
 		Topic: optional(t.Topic), Partition: t.Partition.Partition, SourceTopic: t.SourceTopic, SourceOffset: t.SourceOffset,
-		Offset: t.Offset, Metadata: strings.ToValidUTF8(t.Metadata, "\ufffd"), metadata: t.Metadata, Status: string(t.Status),
+		Offset: t.Offset, Metadata: strings.ToValidUTF8(t.Metadata, "\ufffd"), Status: string(t.Status),
 		Via: optional(string(t.Via)), Note: t.Note, Bound: t.Bound, Stream: optional(t.Stream), outside: t.Outside(),
 	}
 	if t.Checkpointed {
@@ -197,7 +195,6 @@ func (p *translatedDoc) compare(g offsets.Group, o *translateOptions) {
 		p.Delta = new(*p.Offset - *p.Prior)
 	}
 	if p.Delta != nil && *p.Delta < 0 && !o.allowRewind {
-		p.rewinds = true
 		p.Note = also(p.Note, "the group is further on "+o.to+" and stays there; --allow-rewind moves it back")
 	}
 	if p.outside && o.strict && p.Error == nil {
