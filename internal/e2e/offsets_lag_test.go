@@ -140,3 +140,46 @@ func TestLagIsThatOfKafkaConsumerGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestShareGroupIsShown: a share group has members and no commits; its lag is not
+// made up.
+func TestShareGroupIsShown(t *testing.T) {
+	rig := kafkatest.Real(t, kafkatest.Options{})
+	c := rig.Cluster("east")
+	topic, group := rig.Name("t"), rig.Name("queue")
+	c.CreateTopic(topic, 2, nil)
+	c.Produce(topic, kafkatest.Record{Value: []byte("x")})
+	cl := c.Client(kgo.ShareGroup(group), kgo.ConsumeTopics(topic), kgo.ClientID("worker"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var polling sync.WaitGroup
+	polling.Go(func() {
+		for ctx.Err() == nil {
+			cl.PollFetches(ctx)
+		}
+	})
+	t.Cleanup(func() { cancel(); polling.Wait() })
+	deadline := time.Now().Add(time.Minute)
+	for {
+		r := run(t, []string{"-b", "east=" + c.Bootstrap(), "describe", "group", group})
+		text := strings.Join(r.stdout, "\n")
+		if r.code == 0 && strings.Contains(text, "worker") && strings.Contains(text, topic+"[0-1]") {
+			if !strings.Contains(text, "  share  Stable  ") || strings.Count(text, "  -") < 4 {
+				t.Errorf("the group is\n%s", text)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the group does not show its member: exit code %d\n%s\n%s", r.code, text, r.stderr)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	state, rows := describedByKcm(t, c, group)
+	if state != "share Stable" || len(rows) != 2 || rows[0].Committed != "-" || rows[0].Lag != "-" || rows[0].Client != "worker" {
+		t.Errorf("%s %+v", state, rows)
+	}
+	r := run(t, []string{"-b", "east=" + c.Bootstrap(), "describe", "cluster", "east"})
+	r.exits(t, 0)
+	if text := strings.Join(r.stdout, "\n"); !strings.Contains(text, "\nmetadata.version ") || !strings.Contains(text, "\nshare.version ") {
+		t.Errorf("the features are\n%s", text)
+	}
+}
