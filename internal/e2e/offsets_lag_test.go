@@ -77,9 +77,12 @@ func describedByKcm(t *testing.T, c *kafkatest.Cluster, group string) (state str
 	return g.Kind + " " + g.State, list
 }
 
+// uncommitted is a partition that members read without committing.
+const uncommitted = 2
+
 // memberOf makes a member of a group that has committed what it read of all but the
-// last partition.
-func memberOf(t *testing.T, c *kafkatest.Cluster, group, topic string, last int32, opts ...kgo.Opt) {
+// uncommitted partition.
+func memberOf(t *testing.T, c *kafkatest.Cluster, group, topic string, opts ...kgo.Opt) {
 	cl := c.Client(append([]kgo.Opt{
 		kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.ClientID("reader"), kgo.DisableAutoCommit(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -99,7 +102,7 @@ func memberOf(t *testing.T, c *kafkatest.Cluster, group, topic string, last int3
 		select {
 		case got := <-read:
 			n += len(got)
-			keep := slices.DeleteFunc(got, func(r *kgo.Record) bool { return r.Partition == last })
+			keep := slices.DeleteFunc(got, func(r *kgo.Record) bool { return r.Partition == uncommitted })
 			if err := cl.CommitRecords(ctx, keep...); err != nil {
 				t.Fatal(err)
 			}
@@ -126,8 +129,8 @@ func TestLagIsThatOfKafkaConsumerGroups(t *testing.T) {
 	c.Commit(simple, topic, 0, 1)
 	c.Commit(simple, topic, 2, 3)
 	c.Commit(simple, other, 0, 0)
-	memberOf(t, c, classic, topic, 2, kgo.Balancers(kgo.RangeBalancer()))
-	memberOf(t, c, modern, topic, 2, kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer())
+	memberOf(t, c, classic, topic, kgo.Balancers(kgo.RangeBalancer()))
+	memberOf(t, c, modern, topic, kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer())
 	c.Produce(topic, kafkatest.Record{Partition: 1, Value: []byte("later")})
 	for group, want := range map[string]string{simple: "classic Empty", classic: "classic Stable", modern: "consumer Stable"} {
 		java := describedByJava(c, group)
