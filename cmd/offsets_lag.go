@@ -78,7 +78,7 @@ until a signal comes; with both they are shown as well.`,
 	cmd.Flags().Int64Var(&o.maxLag, "max-lag", anyLag, "exit 1 if the lag of a group is above `N`; -1 allows any")
 	addWatchFlags(cmd, &o.describeOptions)
 	cmd.Flags().StringVar(&o.metrics, "metrics", "", "serve the lags to Prometheus at `ADDR`, such as :9090, under /metrics, until a signal ends it")
-	completeFlags(cmd, map[string]completeFunc{"metrics": completeNothing})
+	completeFlags(cmd, map[string]completeFunc{"metrics": completeNothing, "group-regex": completeNothing, "max-lag": completeNothing})
 	return cmd
 }
 

@@ -79,6 +79,7 @@ the last record it is the end.`,
 	}
 	f.add(env, cmd)
 	cmd.Flags().StringVar(&at, "at", "", "also the offset of the first record at `TIME` or later")
+	completeFlags(cmd, map[string]completeFunc{"at": completeNothing})
 	o.addOutput(cmd)
 	return cmd
 }

@@ -77,9 +77,12 @@ func describedByKcm(t *testing.T, c *kafkatest.Cluster, group string) (state str
 	return g.Kind + " " + g.State, list
 }
 
+// uncommitted is a partition that members read without committing.
+const uncommitted = 2
+
 // memberOf makes a member of a group that has committed what it read of all but the
-// last partition.
-func memberOf(t *testing.T, c *kafkatest.Cluster, group, topic string, last int32, opts ...kgo.Opt) {
+// uncommitted partition.
+func memberOf(t *testing.T, c *kafkatest.Cluster, group, topic string, opts ...kgo.Opt) {
 	cl := c.Client(append([]kgo.Opt{
 		kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.ClientID("reader"), kgo.DisableAutoCommit(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -99,7 +102,7 @@ func memberOf(t *testing.T, c *kafkatest.Cluster, group, topic string, last int3
 		select {
 		case got := <-read:
 			n += len(got)
-			keep := slices.DeleteFunc(got, func(r *kgo.Record) bool { return r.Partition == last })
+			keep := slices.DeleteFunc(got, func(r *kgo.Record) bool { return r.Partition == uncommitted })
 			if err := cl.CommitRecords(ctx, keep...); err != nil {
 				t.Fatal(err)
 			}
@@ -126,8 +129,8 @@ func TestLagIsThatOfKafkaConsumerGroups(t *testing.T) {
 	c.Commit(simple, topic, 0, 1)
 	c.Commit(simple, topic, 2, 3)
 	c.Commit(simple, other, 0, 0)
-	memberOf(t, c, classic, topic, 2, kgo.Balancers(kgo.RangeBalancer()))
-	memberOf(t, c, modern, topic, 2, kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer())
+	memberOf(t, c, classic, topic, kgo.Balancers(kgo.RangeBalancer()))
+	memberOf(t, c, modern, topic, kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer())
 	c.Produce(topic, kafkatest.Record{Partition: 1, Value: []byte("later")})
 	for group, want := range map[string]string{simple: "classic Empty", classic: "classic Stable", modern: "consumer Stable"} {
 		java := describedByJava(c, group)
@@ -138,5 +141,48 @@ func TestLagIsThatOfKafkaConsumerGroups(t *testing.T) {
 		if is != want {
 			t.Errorf("%s is %s, want %s", group, is, want)
 		}
+	}
+}
+
+// TestShareGroupIsShown: a share group has members and no commits; its lag is not
+// made up.
+func TestShareGroupIsShown(t *testing.T) {
+	rig := kafkatest.Real(t, kafkatest.Options{})
+	c := rig.Cluster("east")
+	topic, group := rig.Name("t"), rig.Name("queue")
+	c.CreateTopic(topic, 2, nil)
+	c.Produce(topic, kafkatest.Record{Value: []byte("x")})
+	cl := c.Client(kgo.ShareGroup(group), kgo.ConsumeTopics(topic), kgo.ClientID("worker"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var polling sync.WaitGroup
+	polling.Go(func() {
+		for ctx.Err() == nil {
+			cl.PollFetches(ctx)
+		}
+	})
+	t.Cleanup(func() { cancel(); polling.Wait() })
+	deadline := time.Now().Add(time.Minute)
+	for {
+		r := run(t, []string{"-b", "east=" + c.Bootstrap(), "describe", "group", group})
+		text := strings.Join(r.stdout, "\n")
+		if r.code == 0 && strings.Contains(text, "worker") && strings.Contains(text, topic+"[0-1]") {
+			if !strings.Contains(text, "  share  Stable  ") || strings.Count(text, "  -") < 4 {
+				t.Errorf("the group is\n%s", text)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the group does not show its member: exit code %d\n%s\n%s", r.code, text, r.stderr)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	state, rows := describedByKcm(t, c, group)
+	if state != "share Stable" || len(rows) != 2 || rows[0].Committed != "-" || rows[0].Lag != "-" || rows[0].Client != "worker" {
+		t.Errorf("%s %+v", state, rows)
+	}
+	r := run(t, []string{"-b", "east=" + c.Bootstrap(), "describe", "cluster", "east"})
+	r.exits(t, 0)
+	if text := strings.Join(r.stdout, "\n"); !strings.Contains(text, "\nmetadata.version ") || !strings.Contains(text, "\nshare.version ") {
+		t.Errorf("the features are\n%s", text)
 	}
 }

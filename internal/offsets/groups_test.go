@@ -480,3 +480,52 @@ func TestUnstableCommit(t *testing.T) {
 		t.Errorf("%+v", commit)
 	}
 }
+
+// TestMovedCoordinator: a broker that does not coordinate a group any more, or not
+// yet, is no error: the group is asked for where it is.
+func TestMovedCoordinator(t *testing.T) {
+	rig := kafkatest.Fake(t, kafkatest.Options{Brokers: 3})
+	k := rig.Cluster("east")
+	k.CreateTopic("t", 1, nil)
+	k.Commit("g", "t", 0, 0)
+	for key, code := range map[kmsg.Key]int16{kmsg.DescribeGroups: kerr.NotCoordinator.Code, kmsg.OffsetFetch: kerr.CoordinatorLoadInProgress.Code} {
+		first := true
+		answers(k, key, func(kreq kmsg.Request) kmsg.Response {
+			if !first {
+				return nil
+			}
+			first = false
+			switch req := kreq.(type) {
+			case *kmsg.DescribeGroupsRequest:
+				resp := req.ResponseKind().(*kmsg.DescribeGroupsResponse)
+				g := kmsg.NewDescribeGroupsResponseGroup()
+				g.Group, g.ErrorCode = "g", code
+				resp.Groups = append(resp.Groups, g)
+				return resp
+			case *kmsg.OffsetFetchRequest:
+				resp := req.ResponseKind().(*kmsg.OffsetFetchResponse)
+				g := kmsg.NewOffsetFetchResponseGroup()
+				g.Group, g.ErrorCode = "g", code
+				resp.Groups = append(resp.Groups, g)
+				return resp
+			}
+			return nil
+		})
+	}
+	c := open(t, k)
+	if got := shown(t, c, named("g"), nil); !slices.Equal(got, []string{"g classic Empty; t/0 0 0..0 lag 0"}) {
+		t.Errorf("got %q", got)
+	}
+	// One that never settles is said so, and soon.
+	answers(k, kmsg.OffsetFetch, func(kreq kmsg.Request) kmsg.Response {
+		resp := kreq.ResponseKind().(*kmsg.OffsetFetchResponse)
+		g := kmsg.NewOffsetFetchResponseGroup()
+		g.Group, g.ErrorCode = "g", kerr.NotCoordinator.Code
+		resp.Groups = append(resp.Groups, g)
+		return resp
+	})
+	groups, err := offsets.Groups(t.Context(), c, named("g"), everything)
+	if err != nil || fault.KindOf(groups[0].Err) != fault.Unreachable || groups[0].Err.Error() != "east: the coordinator of group g is not available" {
+		t.Errorf("%v, %v", groups[0].Err, err)
+	}
+}
