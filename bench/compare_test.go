@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { os.Exit(kafkatest.M(m).Run()) }
 
 // quick are rows that use every part of the harness: all counts and outputs, two
 // clusters, pipelines, a topic for each run, the probes.
-const quick = "raw/small-lz4,json/some/pipe,decode,grep,where,files,to/stored,group,order,memory,latency"
+const quick = "raw/small-lz4,json/some/pipe,decode,grep,where,files,to/stored,group,order,lag,translate,memory,latency"
 
 // TestCompare starts two clusters of Apache Kafka as one would in production and
 // runs this program on them. `make bench` hands it the arguments behind "--";

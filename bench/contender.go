@@ -108,17 +108,23 @@ func (k *kit) loopOn(w work) contender {
 // option to stop at the end, so it is told the number of records.
 func (k *kit) consoleOn(w work) contender {
 	c := contender{name: console, work: w, out: toNull, slow: true}
+	c.argv = k.javaTool("org.apache.kafka.tools.consumer.ConsoleConsumer",
+		"--bootstrap-server", k.o.east, "--topic", w.topic(), "--from-beginning",
+		"--max-messages", strconv.Itoa(w.Records), "--timeout-ms", "30000")
+	return c
+}
+
+// javaTool is one of Kafka's own tools with the JVM options that its start script
+// gives it; nil without its jars.
+func (k *kit) javaTool(class string, args ...string) []string {
 	if k.o.jars == "" {
-		return c
+		return nil
 	}
-	c.argv = []string{
+	return append([]string{
 		"java", "-Xmx512M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
 		"-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
-		"-cp", filepath.Join(k.o.jars, "*"), "org.apache.kafka.tools.consumer.ConsoleConsumer",
-		"--bootstrap-server", k.o.east, "--topic", w.topic(), "--from-beginning",
-		"--max-messages", strconv.Itoa(w.Records), "--timeout-ms", "30000",
-	}
-	return c
+		"-cp", filepath.Join(k.o.jars, "*"), class,
+	}, args...)
 }
 
 // piped joins programs by pipes. All their CPU time counts; the peak of memory is

@@ -16,9 +16,10 @@ import (
 // children are the words that make this program do one thing with Kafka's client
 // and end (see kit.child).
 var children = map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) error{
-	fillWord:  fillMain,
-	topicWord: topicMain,
-	probeWord: probeMain,
+	fillWord:        fillMain,
+	checkpointsWord: checkpointsMain,
+	topicWord:       topicMain,
+	probeWord:       probeMain,
 }
 
 const fillWord = "fill"
@@ -69,6 +70,9 @@ func fillMain(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return err
 		}
 		fmt.Fprintf(stderr, "filled %s with %d records in %.1fs\n", w.topic(), w.Records, time.Since(began).Seconds())
+	}
+	if err := commitGroups(ctx, kadm.NewClient(cl), w); err != nil {
+		return err
 	}
 	return json.NewEncoder(stdout).Encode(batches.told())
 }

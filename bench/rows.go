@@ -17,7 +17,7 @@ func (k *kit) rows() []row {
 		k.grepRow(), k.whereRow(), k.jqRow(),
 		k.filesRow(), k.packedFilesRow(),
 		k.copyRow(), k.changedCopyRow(),
-		k.groupRow(), k.clustersRow(), k.orderRow(),
+		k.groupRow(), k.clustersRow(), k.orderRow(), k.lagRow(), k.translateRow(),
 		k.memoryRow(), k.latencyRow(),
 	}
 }

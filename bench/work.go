@@ -28,6 +28,7 @@ type work struct {
 	Codec      string   // lz4 or zstd
 	BatchBytes int      // largest batch of the producer, before compression
 	Clusters   []string // the clusters that have such a topic
+	Groups     int      // that have commits on it, on each cluster
 }
 
 // partitions of every topic.
@@ -48,6 +49,7 @@ var works = map[string]work{
 	"half":       {Records: mainRecords / 2, Shape: "order", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east, west}},
 	"avro":       {Records: 2_000_000, Shape: "avro", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east}},
 	"protobuf":   {Records: 2_000_000, Shape: "protobuf", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east}},
+	"groups":     {Records: 12_000, Shape: "order", Codec: "lz4", BatchBytes: roomyBatch, Clusters: []string{east, west}, Groups: 1000},
 	"wide":       {Records: 1_200_000, Shape: "wide", Codec: "lz4", BatchBytes: 4 << 20, Clusters: []string{east}},
 }
 
@@ -90,7 +92,14 @@ func (k *kit) fill(ctx context.Context, w work) error {
 		if err != nil {
 			return err
 		}
-		out, err := k.child(ctx, fillWord, string(job))
+		word := fillWord
+		if w.Shape == checkpointShape {
+			word = checkpointsWord
+			if err := k.compileAnswers(ctx); err != nil {
+				return err
+			}
+		}
+		out, err := k.child(ctx, word, string(job))
 		if err != nil {
 			return err
 		}
@@ -108,6 +117,9 @@ func (k *kit) fill(ctx context.Context, w work) error {
 
 // describe says in a line what the topic holds.
 func (k *kit) describe(w work) string {
+	if w.Shape == checkpointShape {
+		return fmt.Sprintf("%s: %d checkpoints of %d groups, %d partitions each", w.Name, w.Records, w.Records/checkpointPartitions/checkpointRounds, checkpointPartitions)
+	}
 	on := ""
 	if len(w.Clusters) > 1 {
 		on = fmt.Sprintf(" on each of %d clusters", len(w.Clusters))

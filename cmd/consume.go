@@ -310,7 +310,7 @@ func runConsume(ctx context.Context, o *consumeOptions) error {
 	if err != nil {
 		return err
 	}
-	unserve, err := o.serveMetrics(ctx)
+	unserve, err := serveMetrics(ctx, o.env, o.metrics)
 	if err != nil {
 		return err
 	}

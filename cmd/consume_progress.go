@@ -25,17 +25,17 @@ func (o *consumeOptions) showProgress(opts *source.Options) *progress {
 
 // serveMetrics shows the run to Prometheus if that is wanted, until stop is
 // called. An address that cannot be had ends the run before it has begun.
-func (o *consumeOptions) serveMetrics(ctx context.Context) (stop func(), err error) {
-	if o.metrics == "" {
+func serveMetrics(ctx context.Context, env *Env, addr string) (stop func(), err error) {
+	if addr == "" {
 		return func() {}, nil
 	}
-	l, err := metrics.Listen(ctx, o.metrics)
+	l, err := metrics.Listen(ctx, addr)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "--metrics: %w", err).WithHint("%s", fault.HintOf(err))
 	}
-	o.env.run.metrics = metrics.New()
-	o.env.run.notices.Notef("metrics at %s", metrics.URL(l))
-	return o.env.run.metrics.Serve(ctx, l), nil
+	env.run.metrics = metrics.New()
+	env.run.notices.Notef("metrics at %s", metrics.URL(l))
+	return env.run.metrics.Serve(ctx, l), nil
 }
 
 // seen reports whether records go to a terminal.

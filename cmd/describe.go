@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,8 @@ type describeOptions struct {
 	offline  bool
 	watch    bool
 	interval time.Duration
+	silent   bool     // a watch that writes nothing
+	formats  []string // that -o takes; nil: those of describe
 	inquirer inquirer
 }
 
@@ -29,9 +30,10 @@ type document interface {
 }
 
 const describeLong = `describe shows what streams there are and where they live; clusters with their
-brokers; topics with their partitions; schemas. Without more it lists the streams, and
-with a lone NAME it shows that stream. All clusters are asked at once; one that
-does not answer is shown with its error, and the exit code is 3.
+brokers; topics with their partitions; groups with their members and lag; schemas.
+Without more it lists the streams, and with a lone NAME it shows that stream. All
+clusters are asked at once; one that does not answer is shown with its error, and
+the exit code is 3.
 
 With --watch everything is read and asked again, the metadata too, until a signal
 ends it with exit code 0. A terminal is redrawn in place. In a pipe tables are
@@ -41,7 +43,7 @@ and YAML one document behind ---, each time.`
 func newDescribeCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe [NAME]",
-		Short: "Show streams, clusters, topics and schemas",
+		Short: "Show streams, clusters, topics, groups and schemas",
 		Long:  describeLong,
 		Example: `  kcm describe                          the streams
   kcm describe orders                   a stream, partition by partition
@@ -50,19 +52,17 @@ func newDescribeCmd(env *Env) *cobra.Command {
   kcm describe schema orders-value      the latest version of a subject
   kcm describe schema east/orders-value@3
   kcm describe schema east/@7           the schema of an id
+  kcm describe group billing            a group, on all clusters that have it
   kcm describe streams --offline        without contacting a cluster
   kcm describe orders --watch           again every 2 seconds
   kcm describe orders --watch --interval 10s -o json`,
-		Args: describeArgs,
+		Args: takesAtMostOne("NAME"),
 	}
 	o := addDescribeFlags(env, cmd)
 	cmd.ValidArgsFunction = completeStreams(env)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			return o.run(cmd, func(ctx context.Context, view *metadata.View) (document, []error, error) {
-				if view.AdHoc && slices.Contains(laterNouns, args[0]) {
-					return nil, nil, notYet(args[0]).WithHint("kcm describe topic %s shows a topic of that name", args[0])
-				}
 				return describeStream(ctx, o, view, args[0])
 			})
 		}
@@ -95,22 +95,11 @@ func newDescribeCmd(env *Env) *cobra.Command {
 			func(ctx context.Context, o *describeOptions, view *metadata.View, args []string) (document, []error, error) {
 				return describeTopic(ctx, o, view, args[0])
 			}, completeTopics(env)),
+		newDescribeMirrorsCmd(env),
 	)
 	cmd.AddCommand(describeSchemaCmds(env)...)
+	cmd.AddCommand(describeGroupCmds(env)...)
 	return cmd
-}
-
-// describeArgs refuses, in its own words, what other versions describe as well.
-func describeArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 && slices.Contains(laterNouns, args[0]) {
-		return notYet(args[0])
-	}
-	return takesAtMostOne("NAME")(cmd, args)
-}
-
-// notYet is the error of what other versions describe as well.
-func notYet(noun string) *fault.Error {
-	return fault.New(fault.Usage, "describe %s is not in this version", noun)
 }
 
 // describeWords are how a command is called and what it says of itself.
@@ -149,7 +138,7 @@ func addDescribeFlags(env *Env, cmd *cobra.Command) *describeOptions {
 
 // run finds out and prints. It ends with Partial when some clusters failed.
 func (o *describeOptions) run(cmd *cobra.Command, find finder) error {
-	if err := oneOf("--output", o.output, "table", "wide", "json", "yaml"); err != nil {
+	if err := o.checkOutput(); err != nil {
 		return err
 	}
 	if err := o.checkWatch(cmd); err != nil {
@@ -221,12 +210,20 @@ func someFailed(failed []error) error {
 }
 
 func (o *describeOptions) print(doc document) (err error) {
+	if s, ok := doc.(streamed); ok && o.output == "json" {
+		return o.printStreamed(func(write func([]byte) error) error { return s.writeJSON(write, false) })
+	}
+	if s, ok := doc.(streamedCSV); ok && o.output == "csv" {
+		return o.printStreamed(s.writeCSV)
+	}
 	var buf []byte
 	switch o.output {
 	case "json":
 		buf, err = output.AppendJSON(buf, doc)
 	case "yaml":
 		buf, err = output.AppendYAML(buf, doc)
+	case "csv":
+		buf, err = appendCSV(buf, doc)
 	default:
 		buf = o.appendTables(buf, doc)
 	}
@@ -234,6 +231,20 @@ func (o *describeOptions) print(doc document) (err error) {
 		return err
 	}
 	_, err = output.NewStdout(o.env.Stdout).Write(buf)
+	if isClosed(err) {
+		return nil
+	}
+	return err
+}
+
+// streamedCSV is a csvDocument that is written piece by piece.
+type streamedCSV interface {
+	writeCSV(write func(piece []byte) error) error
+}
+
+func (o *describeOptions) printStreamed(to func(write func([]byte) error) error) error {
+	out := output.NewStdout(o.env.Stdout)
+	err := to(func(piece []byte) error { _, err := out.Write(piece); return err })
 	if isClosed(err) {
 		return nil
 	}

@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -22,18 +24,28 @@ type brokerDoc struct {
 	Error      *string `json:"error"`
 }
 
+// featureDoc is a feature that a cluster has at some level (KIP-584), with the
+// levels that all of its brokers know.
+type featureDoc struct {
+	Name         string `json:"name"`
+	Level        int16  `json:"level"`
+	SupportedMin *int16 `json:"supported_min"`
+	SupportedMax *int16 `json:"supported_max"`
+}
+
 // ClusterDoc is a cluster.
 type ClusterDoc struct {
-	Name      string      `json:"name"`
-	Bootstrap []string    `json:"bootstrap"`
-	TLS       bool        `json:"tls"`
-	SASL      *string     `json:"sasl"`
-	ClusterID *string     `json:"cluster_id"` // what the cluster says
-	Brokers   []brokerDoc `json:"brokers"`
-	Streams   []string    `json:"streams"`
-	Registry  []string    `json:"schema_registry"` // its addresses
-	Error     *string     `json:"error"`
-	Declared  *string     `json:"declared_cluster_id"` // what the metadata says
+	Name      string       `json:"name"`
+	Bootstrap []string     `json:"bootstrap"`
+	TLS       bool         `json:"tls"`
+	SASL      *string      `json:"sasl"`
+	ClusterID *string      `json:"cluster_id"` // what the cluster says
+	Brokers   []brokerDoc  `json:"brokers"`
+	Features  []featureDoc `json:"features"`
+	Streams   []string     `json:"streams"`
+	Registry  []string     `json:"schema_registry"` // its addresses
+	Error     *string      `json:"error"`
+	Declared  *string      `json:"declared_cluster_id"` // what the metadata says
 
 	contacted bool
 }
@@ -63,6 +75,7 @@ type clusterAnswer struct {
 	contacted bool
 	id        string
 	brokers   []brokerDoc
+	features  []featureDoc
 	err       error // there is no more to say because of it
 }
 
@@ -89,7 +102,34 @@ func askAboutItself(ctx context.Context, r respondent) (clusterAnswer, error) {
 			Controller: isController(b.ID, controller), Version: optional(b.Version), Error: errorOf(b.Err),
 		})
 	}
+	a.features = newFeatureDocs(brokers)
 	return a, lessen(err, some)
+}
+
+// newFeatureDocs takes the levels from the broker that knows the latest.
+func newFeatureDocs(brokers []cluster.Broker) []featureDoc {
+	latest := cluster.Features{Epoch: -1}
+	for _, b := range brokers {
+		if b.Err == nil && b.Epoch > latest.Epoch {
+			latest = b.Features
+		}
+	}
+	var list []featureDoc
+	for _, name := range slices.Sorted(maps.Keys(latest.Finalized)) {
+		d := featureDoc{Name: name, Level: latest.Finalized[name]}
+		for _, b := range brokers {
+			span, ok := b.Supported[name]
+			if !ok {
+				continue
+			}
+			if d.SupportedMin == nil {
+				d.SupportedMin, d.SupportedMax = &span[0], &span[1]
+			}
+			*d.SupportedMin, *d.SupportedMax = max(*d.SupportedMin, span[0]), min(*d.SupportedMax, span[1])
+		}
+		list = append(list, d)
+	}
+	return list
 }
 
 // fill puts in what came of asking the cluster.
@@ -99,6 +139,7 @@ func (d *ClusterDoc) fill(r reply[clusterAnswer]) {
 	}
 	a := r.answer
 	d.contacted, d.ClusterID, d.Brokers, d.Error = a.contacted, optional(a.id), a.brokers, errorOf(a.err)
+	d.Features = a.features
 	if r.err != nil && !a.contacted {
 		d.Error = errorOf(r.err)
 	}
@@ -245,5 +286,17 @@ func (d *oneClusterDoc) tables(wide bool) []output.Table {
 		row := output.Text(strconv.Itoa(int(b.ID)), b.Address, text(b.Rack), text(b.Version), yesNoUnknown(b.Controller))
 		t.Rows = append(t.Rows, append(row, trouble(b.Error)))
 	}
-	return append(head, t)
+	head = append(head, t)
+	if len(d.Features) == 0 {
+		return head
+	}
+	features := output.Table{Columns: []output.Column{{Header: "FEATURE"}, {Header: "LEVEL", Right: true}, {Header: "SUPPORTED"}}}
+	for _, f := range d.Features {
+		supported := "-"
+		if f.SupportedMin != nil {
+			supported = fmt.Sprintf("%d-%d", *f.SupportedMin, *f.SupportedMax)
+		}
+		features.Rows = append(features.Rows, output.Text(f.Name, strconv.Itoa(int(f.Level)), supported))
+	}
+	return append(head, features)
 }

@@ -87,18 +87,12 @@ func describeStreams(ctx context.Context, o *describeOptions, view *metadata.Vie
 	return doc, errs, err
 }
 
-// laterNouns are what other versions describe as well.
-var laterNouns = []string{"groups", "group", "mirrors"}
-
 func describeStream(ctx context.Context, o *describeOptions, view *metadata.View, name string) (document, []error, error) {
 	sel, err := view.Select([]string{name}, false, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := sel.Err(); err != nil {
-		if slices.Contains(laterNouns, name) {
-			err = notYet(name)
-		}
 		return &oneStreamDoc{StreamDoc: StreamDoc{Name: name}, Error: errorOf(err)}, nil, err
 	}
 	doc := &oneStreamDoc{StreamDoc: newStreamDoc(sel.Streams[0]), offline: o.offline}

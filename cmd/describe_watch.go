@@ -54,7 +54,7 @@ func (o *describeOptions) rounds(ctx context.Context, find finder) error {
 	if err != nil {
 		return err
 	}
-	meta := in.watch(ctx, o.env, watchOptions{refresh: o.interval})
+	meta := in.watch(ctx, o.env, watchOptions{refresh: o.interval, read: o.env.run.metrics.Refreshed})
 	view, err := meta.load(ctx)
 	if err != nil {
 		return err
@@ -62,8 +62,12 @@ func (o *describeOptions) rounds(ctx context.Context, find finder) error {
 	p := newPool(o.env, o.interval)
 	defer p.close()
 	o.inquirer = p
-	show := newDisplay(o)
-	defer show.close()
+	show := func(document) error { return nil }
+	if !o.silent {
+		d := newDisplay(o)
+		defer d.close()
+		show = d.round
+	}
 	news, failed := views(ctx, meta)
 	tick := time.NewTicker(o.interval)
 	defer tick.Stop()
@@ -75,7 +79,7 @@ func (o *describeOptions) rounds(ctx context.Context, find finder) error {
 		case err != nil && (first || doc == nil):
 			return err
 		}
-		if err := show.round(doc); err != nil {
+		if err := show(doc); err != nil {
 			return err
 		}
 		select {
@@ -112,6 +116,10 @@ func views(ctx context.Context, meta *watching) (<-chan *metadata.View, <-chan e
 
 // documentText is a round as a pipe gets it.
 func (o *describeOptions) documentText(doc document) (buf []byte, err error) {
+	if s, ok := doc.(streamed); ok && o.output == "json" {
+		err = s.writeJSON(func(piece []byte) error { buf = append(buf, piece...); return nil }, true)
+		return buf, err
+	}
 	switch o.output {
 	case "json":
 		return output.AppendJSONLine(buf, doc)

@@ -30,9 +30,9 @@ var verbs = map[string]string{
 	"cluster":   "kcm describe cluster NAME",
 	"topics":    "kcm describe topics; kcm creates, alters and deletes no topics",
 	"topic":     "kcm describe topic NAME; kcm creates, alters and deletes no topics",
-	"groups":    "groups are not described in this version; kcm consume -g GROUP reads as a member of one",
-	"group":     "groups are not described in this version; kcm consume -g GROUP reads as a member of one",
-	"lag":       "the lag of groups is not in this version",
+	"groups":    "kcm describe groups, or kcm describe group NAME; kcm offsets lag -g GROUP shows its lag",
+	"group":     "kcm describe groups, or kcm describe group NAME; kcm offsets lag -g GROUP shows its lag",
+	"lag":       "kcm offsets lag -g GROUP",
 	"produce":   "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"producer":  "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"acl":       "kcm leaves access control to the tools of each cluster, such as kafka-acls",
@@ -40,7 +40,6 @@ var verbs = map[string]string{
 	"schemas":   "kcm describe schemas",
 	"schema":    "kcm describe schema SUBJECT",
 	"registry":  "kcm describe schemas lists the subjects of each registry",
-	"offsets":   "meanwhile kafka-consumer-groups, rpk group or kcl group show and reset a group on one cluster; kcm consume -o group:NAME begins at its commits",
 	"migrate":   "meanwhile kcm consume STREAM -c FROM --to CLUSTER copies records, each at least once",
 	"mirror":    "kcm consume STREAM -c FROM --to CLUSTER copies records, each at least once",
 	"consumer":  "kcm consume STREAM",
@@ -49,7 +48,7 @@ var verbs = map[string]string{
 }
 
 // planned are the commands that other versions have.
-var planned = []string{"offsets", "migrate"}
+var planned = []string{"migrate"}
 
 // noCommand refuses arguments of kcm itself, which are commands that it does
 // not have.
@@ -93,7 +92,7 @@ var flagHints = map[string]string{
 	"C": "kcm consume STREAM",
 	"L": "kcm describe",
 	"P": "kcm does not write records of its own",
-	"Q": "there is no look-up of offsets in this version",
+	"Q": "kcm offsets list STREAM --at TIME",
 	"F": "put the file's name under propertiesFile: in the metadata, or give its lines with -X",
 	"K": "-f FORMAT writes keys, such as -f '%k %v\\n'; --delimiter sets what ends a record",
 	"D": "--delimiter S, or a template with -f",

@@ -76,7 +76,7 @@ stream is simply a topic. kcm sandbox starts clusters to try things on.`,
 	help := newHelpCmd(env)
 	root.SetHelpCommand(help)
 	markStart(env, help)
-	root.AddCommand(newConsumeCmd(env), newDescribeCmd(env), newSandboxCmd(env),
+	root.AddCommand(newConsumeCmd(env), newDescribeCmd(env), newOffsetsCmd(env), newSandboxCmd(env),
 		newConfigCmd(env), newCompletionCmd(env), newVersionCmd(env), newManCmd())
 	markStart(env, root)
 	return root

@@ -92,6 +92,7 @@ func commands() map[string]command {
 	moreCommands(add)
 	addSchemas(add)
 	addMetrics(add)
+	addMirror(add)
 	return cmds
 }
 

@@ -38,6 +38,14 @@
 //	kill-cluster NAME, restart NAME end it as a power cut would, bring it back on the same port
 //	pause NAME, continue NAME       stop it from answering, let it go on
 //
+//	checkpoint TOPIC GROUP COPY P UPSTREAM OFFSET [METADATA]
+//	                                write a checkpoint of MirrorMaker 2 into TOPIC; COPY has no prefix
+//	offset-sync CLUSTER ALIAS NAME P UPSTREAM OFFSET
+//	                                write an offset sync into the topic, made if need be, that is
+//	                                named by the alias; ALIAS and NAME have no prefix
+//	heartbeat TOPIC SOURCE TARGET MS
+//	                                write a heartbeat; aliases have no prefix
+//
 // and those of network_test.go and schemas_test.go. The condition [kafka] holds on Apache Kafka.
 package testscripts
 

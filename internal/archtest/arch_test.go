@@ -52,10 +52,10 @@ var owners = map[string][]string{
 	"github.com/itchyny/gojq":           {"filter"},
 	"github.com/prometheus":             {"metrics"},
 	"github.com/twmb/franz-go/plugin":   {"metrics"},
-	franz + "kgo":                       {"cluster", "fetch", "produce", "source", "sandbox", "metrics"},
-	franz + "kadm":                      {"cluster", "fetch", "produce", "source"},
-	franz + "kmsg":                      {"cluster", "fetch", "produce", "source"},
-	franz + "kerr":                      {"cluster", "fetch", "produce", "source"},
+	franz + "kgo":                       {"cluster", "fetch", "offsets", "produce", "source", "sandbox", "metrics"},
+	franz + "kadm":                      {"cluster", "fetch", "offsets", "produce", "source"},
+	franz + "kmsg":                      {"cluster", "fetch", "offsets", "produce", "source"},
+	franz + "kerr":                      {"cluster", "fetch", "offsets", "produce", "source"},
 	franz + "kfake":                     {"sandbox"},
 }
 

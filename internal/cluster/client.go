@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/kcm-cli/kcm/internal/fault"
 )
@@ -48,6 +50,13 @@ func (c *Cluster) Client(role Role, extra ...kgo.Opt) (*kgo.Client, error) {
 		kgo.MetadataMaxAge(t.MetadataMaxAge),
 		kgo.RetryBackoffFn(t.backoff),
 		kgo.WithHooks(append([]kgo.Hook{c.book}, c.hooks...)...),
+	}
+	if role == Control {
+		// Version 10 of this request leaves out, without a word, the commits on topics
+		// that were deleted.
+		v := kversion.Stable()
+		v.SetMaxKeyVersion(kmsg.OffsetFetch.Int16(), 9)
+		opts = append(opts, kgo.MaxVersions(v))
 	}
 	if role == Tail || role == Bulk {
 		opts = append(opts, kgo.RequestTimeoutOverhead(fetchOverhead))

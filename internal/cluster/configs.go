@@ -116,9 +116,21 @@ func (c *Cluster) Brokers(ctx context.Context) ([]Broker, error) {
 				return
 			}
 			b.Version = kversion.FromApiVersionsResponse(v).VersionGuess()
+			b.Features = featuresOf(v)
 		})
 	}
 	wg.Wait()
 	slices.SortFunc(info.Brokers, func(a, b Broker) int { return cmp.Compare(a.ID, b.ID) })
 	return info.Brokers, nil
+}
+
+func featuresOf(v *kmsg.ApiVersionsResponse) Features {
+	f := Features{Epoch: v.FinalizedFeaturesEpoch, Finalized: map[string]int16{}, Supported: map[string][2]int16{}}
+	for _, s := range v.SupportedFeatures {
+		f.Supported[s.Name] = [2]int16{s.MinVersion, s.MaxVersion}
+	}
+	for _, s := range v.FinalizedFeatures {
+		f.Finalized[s.Name] = s.MaxVersionLevel
+	}
+	return f
 }

@@ -135,6 +135,12 @@ func (c *Cluster) ExplainGroup(err error, group string) error {
 	return c.kind(fault.KindOf(known), err, c.name, "group %s: %s", group, text).WithHint("%s", fault.HintOf(known))
 }
 
+// UnstableCommit is the error of a commit that an open transaction is about to
+// replace (KIP-447), so that what holds is not known yet.
+func (c *Cluster) UnstableCommit(cause error, group, topic string) error {
+	return c.kind(fault.Failed, cause, c.name+"/"+topic, "an open transaction holds up the commit of group %s", group)
+}
+
 // notThere reports whether an answer says that there is no such group of the kind
 // that was asked for.
 func notThere(code int16) (absent bool, err error) {

@@ -20,7 +20,16 @@ type Broker struct {
 	Port    int32
 	Rack    string // empty when it has none
 	Version string // a guess such as "v4.1", by Brokers only
-	Err     error  // why it cannot be reached, when that is known
+	Features
+	Err error // why it cannot be reached, when that is known
+}
+
+// Features are a cluster's features as a broker knows them (KIP-584), by Brokers
+// only.
+type Features struct {
+	Epoch     int64            // of Finalized; -1 when the broker does not say
+	Finalized map[string]int16 // the levels that the cluster works at, such as metadata.version
+	Supported map[string][2]int16
 }
 
 // Addr returns host:port.

@@ -253,6 +253,9 @@ func (q *offsetQuery) request(parts []TopicPartition, at Point) *kmsg.ListOffset
 	return req
 }
 
+// ExplainBroker explains why a broker gave no answer, with its id and address.
+func (c *Cluster) ExplainBroker(err error, id int32) error { return c.explainBroker(err, id) }
+
 // explainBroker explains why a broker gave no answer, with its id and address.
 func (c *Cluster) explainBroker(err error, id int32) error {
 	if err == nil {

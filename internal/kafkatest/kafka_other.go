@@ -37,4 +37,9 @@ func ownRegistry(t testing.TB, _ RegistryOptions) registryServer {
 	return nil
 }
 
+func runMirrorMaker(t testing.TB, _ []byte) {
+	t.Helper()
+	t.Fatal(needsLinux)
+}
+
 func endKafka() {}

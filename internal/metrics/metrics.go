@@ -21,6 +21,7 @@ type Metrics struct {
 	events     *prometheus.CounterVec
 	readings   *prometheus.CounterVec
 	snapshot   atomic.Pointer[func() source.Snapshot]
+	lags       atomic.Pointer[Lags]
 
 	mu      sync.Mutex
 	clients map[string]*client
@@ -41,7 +42,7 @@ func New() *Metrics {
 		m.readings.WithLabelValues(result) // 0 is shown, too
 	}
 	m.registry.MustRegister(
-		collector{m},
+		collector{m}, lagCollector{m},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

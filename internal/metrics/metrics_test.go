@@ -39,6 +39,14 @@ func full(t *testing.T) *Metrics {
 			},
 		}
 	})
+	g := GroupLag{Cluster: "lags", Group: "billing", Kind: "classic", State: "Stable", Members: 2}
+	for topic, lags := range map[string][]*int64{"orders": {new(int64(5)), nil, new(int64(7)), new(int64(-3))}} {
+		for _, lag := range lags {
+			g.Add(topic, lag)
+		}
+	}
+	g.Add("never", nil)
+	m.Lags(Lags{Up: map[string]bool{"lags": true, "gone": false}, Groups: []GroupLag{g}})
 	m.Happened(source.Event{Kind: source.Added, Split: record.Split{Cluster: "east"}, Partitions: 3})
 	m.Happened(source.Event{Kind: source.Lost, Split: record.Split{Cluster: "west"}})
 	m.Happened(source.Event{Kind: source.Note, Split: record.Split{Cluster: "west"}})
@@ -103,6 +111,12 @@ func TestMetrics(t *testing.T) {
 		`kcm_partitions{cluster="west",stream="orders",topic="orders.v2"} 1`,
 		"kcm_records_total{cluster=\"done\",stream=\"odd\uFFFD\",topic=\"odd\"} 0",
 		`kcm_cluster_up{cluster="east"} 1`, `kcm_cluster_up{cluster="west"} 0`, `kcm_cluster_up{cluster="done"} 1`,
+		`kcm_group_lag_records{cluster="lags",group="billing",topic="orders"} 12`,
+		`kcm_group_max_lag_records{cluster="lags",group="billing",topic="orders"} 7`,
+		`kcm_group_unknown_partitions{cluster="lags",group="billing",topic="orders"} 1`,
+		`kcm_group_unknown_partitions{cluster="lags",group="billing",topic="never"} 1`,
+		`kcm_group_members{cluster="lags",group="billing"} 2`, `kcm_group_state{cluster="lags",group="billing",kind="classic",state="Stable"} 1`,
+		`kcm_cluster_up{cluster="lags"} 1`, `kcm_cluster_up{cluster="gone"} 0`,
 		`kcm_partitions_changed_total{change="added",cluster="east"} 3`, `kcm_events_total{cluster="west",event="lost"} 1`,
 		`kcm_metadata_refreshes_total{result="ok"} 1`, `kcm_metadata_refreshes_total{result="failed"} 1`,
 	} {
@@ -110,7 +124,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is missing from\n%s", want, strings.Join(lines, "\n"))
 		}
 	}
-	if strings.Contains(body, "kcm_lag_records{cluster=\"west\"") || strings.Contains(body, "buffered") {
+	if strings.Contains(body, `topic="never"} 0`) || strings.Contains(body, "kcm_lag_records{cluster=\"west\"") || strings.Contains(body, "buffered") {
 		t.Errorf("what is not known has a value:\n%s", body)
 	}
 	if !strings.Contains(body, `kcm_client_connects_total{cluster="east",node_id="1"} 1`) {
