@@ -131,7 +131,6 @@ func TestDescribeRefusesWhatIsNotThere(t *testing.T) {
 		{[]string{"describe", "order"}, 2, `no stream "order"; did you mean "orders"?`},
 		{[]string{"describe", "cluster", "eats"}, 2, "did you mean east?"},
 		{[]string{"describe", "topic", "east/" + topic + "x"}, 1, "did you mean " + topic + "?"},
-		{[]string{"describe", "schema"}, 2, "describe schema is not in this version"},
 		{[]string{"describe", "-o", "xml"}, 2, "--output xml is not allowed"},
 		{[]string{"describe", "topics", "--offline"}, 2, "known to the clusters only"},
 		{[]string{"-b", "127.0.0.1:1", "describe"}, 2, "kcm describe topics"},
