@@ -199,8 +199,8 @@ func tellEmptied(env *Env, groups map[string]map[string]offsets.Group, changes [
 	}
 }
 
-// changeOptions are the options of a verb that makes a plan of its own.
-type changeOptions struct {
+// planOptions are the options of a verb that makes a plan of its own.
+type planOptions struct {
 	offsetsOptions
 	changeFlags
 }
@@ -255,7 +255,7 @@ func reach(ctx context.Context, env *Env, view *metadata.View, names []string) (
 type planFunc func(ctx context.Context, r *reached) ([]offsets.Change, error)
 
 // change makes a plan, carries it out with --execute, and shows it.
-func (o *changeOptions) change(cmd *cobra.Command, names func(*metadata.View) ([]string, error), plan planFunc) error {
+func (o *planOptions) change(cmd *cobra.Command, names func(*metadata.View) ([]string, error), plan planFunc) error {
 	if err := o.checkOutput(); err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (o *changeOptions) change(cmd *cobra.Command, names func(*metadata.View) ([
 }
 
 // settle carries a plan out whose clusters all answer and are different ones.
-func (o *changeOptions) settle(ctx context.Context, r *reached, changes []offsets.Change) carried {
+func (o *planOptions) settle(ctx context.Context, r *reached, changes []offsets.Change) carried {
 	if err := twice(r.infos, changes); err != nil {
 		return carried{err: err}
 	}
@@ -329,7 +329,7 @@ func twice(infos map[string]cluster.Info, changes []offsets.Change) error {
 }
 
 // tellDone tells on stderr how it stands with the plan.
-func (o *changeOptions) tellDone(changes []offsets.Change, done carried) {
+func (o *planOptions) tellDone(changes []offsets.Change, done carried) {
 	kept := int64(0)
 	for i := range changes {
 		if changes[i].Keep {
