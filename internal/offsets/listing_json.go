@@ -5,10 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io"
 	"unicode/utf8"
-
-	"github.com/kcm-cli/kcm/internal/fault"
 )
 
 // base64Encoding is what an _encoding says of bytes that are not UTF-8.
@@ -28,11 +25,11 @@ type jsonReader struct {
 
 // listedJSON is an offset of a group.
 type listedJSON struct {
-	Topic            *string
-	Partition        *int32
-	Offset           *int64
-	Metadata         *string
-	MetadataEncoding string `json:"metadata_encoding"`
+	Topic            *string `json:"topic"`
+	Partition        *int32  `json:"partition"`
+	Offset           *int64  `json:"offset"`
+	Metadata         *string `json:"metadata"`
+	MetadataEncoding string  `json:"metadata_encoding"`
 }
 
 // listedGroup is a group as far as it has been read: its name may come after its
@@ -48,16 +45,8 @@ func readJSON(text []byte, name string) (*Listing, error) {
 		name: name, text: text, dec: json.NewDecoder(bytes.NewReader(text)), line: 1, seen: map[listedKey]int{},
 		list: &Listing{Name: name, Grouped: true, JSON: true},
 	}
-	if !utf8.Valid(text) {
-		at := 0
-		for rest := text; len(rest) > 0; {
-			c, n := utf8.DecodeRune(rest)
-			if c == utf8.RuneError && n == 1 {
-				break
-			}
-			at, rest = at+n, rest[n:]
-		}
-		return nil, wrongIn(name, r.lineAt(at), "JSON has to be UTF-8")
+	if err := r.check(); err != nil {
+		return nil, err
 	}
 	groups := false
 	err := r.object(func(key string) error {
@@ -74,10 +63,27 @@ func readJSON(text []byte, name string) (*Listing, error) {
 		return nil, wrongIn(name, 1, "there are no groups in it").
 			WithHint("kcm offsets export -o json writes what is read here; a snapshot is for kcm offsets rollback")
 	}
-	if _, err := r.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, wrongIn(name, r.here(), "something comes behind the end of the document")
-	}
 	return r.list, nil
+}
+
+// check finds what is not JSON, so that the rest is only about what it says.
+func (r *jsonReader) check() error {
+	for at := 0; at < len(r.text); {
+		c, n := utf8.DecodeRune(r.text[at:])
+		if c == utf8.RuneError && n == 1 {
+			return wrongIn(r.name, r.lineAt(at), "JSON has to be UTF-8")
+		}
+		at += n
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(r.text, &whole); err != nil {
+		at := len(r.text)
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			at = int(syntax.Offset) - 1
+		}
+		return wrongIn(r.name, r.lineAt(at), "%v", err)
+	}
+	return nil
 }
 
 func (r *jsonReader) group() error {
@@ -162,7 +168,7 @@ func (r *jsonReader) object(value func(key string) error) error {
 	return r.enclosed('{', func() error {
 		key, err := r.dec.Token()
 		if err != nil {
-			return r.broken(err)
+			return wrongIn(r.name, r.here(), "%v", err)
 		}
 		name, _ := key.(string) // the decoder sees to it
 		return value(name)
@@ -176,7 +182,7 @@ func (r *jsonReader) enclosed(open json.Delim, inner func() error) error {
 	line := r.here()
 	switch t, err := r.dec.Token(); {
 	case err != nil:
-		return r.broken(err)
+		return wrongIn(r.name, r.here(), "%v", err)
 	case t != open && open == '{':
 		return wrongIn(r.name, line, "there should be an object")
 	case t != open:
@@ -188,7 +194,7 @@ func (r *jsonReader) enclosed(open json.Delim, inner func() error) error {
 		}
 	}
 	if _, err := r.dec.Token(); err != nil {
-		return r.broken(err)
+		return wrongIn(r.name, r.here(), "%v", err)
 	}
 	return nil
 }
@@ -205,7 +211,7 @@ func (r *jsonReader) value(to any) error {
 		return wrongIn(r.name, line, "%s is a %s here: it should be %s", field(kind.Field), kind.Value, shapeOf(kind))
 	}
 	if err != nil {
-		return r.broken(err)
+		return wrongIn(r.name, r.here(), "%v", err)
 	}
 	return nil
 }
@@ -227,14 +233,6 @@ func shapeOf(err *json.UnmarshalTypeError) string {
 	default:
 		return "a whole number that fits"
 	}
-}
-
-// broken is about text that is not JSON.
-func (r *jsonReader) broken(err error) *fault.Error {
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return wrongIn(r.name, r.lineAt(int(syntax.Offset)-1), "%v", err)
-	}
-	return wrongIn(r.name, r.lineAt(len(r.text)), "the document ends within itself")
 }
 
 // here is the line of what comes next.
