@@ -27,7 +27,10 @@ func newOffsetsCmd(env *Env) *cobra.Command {
 		Args: offsetsArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newOffsetsListCmd(env), newOffsetsLagCmd(env), newOffsetsTranslateCmd(env))
+	cmd.AddCommand(
+		newOffsetsListCmd(env), newOffsetsLagCmd(env), newOffsetsTranslateCmd(env),
+		newOffsetsResetCmd(env), newOffsetsDeleteCmd(env), newOffsetsRollbackCmd(env),
+	)
 	return cmd
 }
 
