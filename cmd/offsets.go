@@ -27,7 +27,7 @@ func newOffsetsCmd(env *Env) *cobra.Command {
 		Args: offsetsArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newOffsetsListCmd(env), newOffsetsLagCmd(env), newOffsetsExportCmd(env), newOffsetsTranslateCmd(env))
+	cmd.AddCommand(newOffsetsListCmd(env), newOffsetsLagCmd(env), newOffsetsExportCmd(env), newOffsetsImportCmd(env), newOffsetsTranslateCmd(env))
 	return cmd
 }
 

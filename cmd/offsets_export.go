@@ -75,7 +75,7 @@ func (o *exportOptions) find(ctx context.Context, view *metadata.View) (document
 		return nil, nil, err
 	}
 	if o.output == "csv" && len(scopes) > 1 {
-		return nil, nil, fault.New(fault.Usage, "CSV has no place for clusters, and these are %s: %s", count(int64(len(scopes)), "cluster"), joinWords(scopeNames(scopes))).
+		return nil, nil, fault.New(fault.Usage, "CSV has no place for clusters, and these are %s: %s", count(int64(len(scopes)), "cluster"), strings.Join(scopeNames(scopes), ", ")).
 			WithHint("-c CLUSTER chooses one; -o json has all of them")
 	}
 	byName := map[string]clusterScope{}
@@ -157,7 +157,9 @@ func (a *exportAnswer) trouble(first error) error {
 		note(err)
 	}
 	for _, g := range a.groups {
-		note(g.Err)
+		if g.Err != nil {
+			note(g.Err)
+		}
 		for _, c := range g.Commits {
 			note(c.Err)
 		}
@@ -169,7 +171,9 @@ func (a *exportAnswer) trouble(first error) error {
 // wanted, where clusters have answered; nil if each has.
 func (o *exportOptions) nothing(doc *exportDoc, scopes []clusterScope, replies []reply[exportAnswer]) error {
 	var living, near, absent, idle []string
+	lacking := false // topics: it is told why there is nothing
 	for i, r := range replies {
+		lacking = lacking || len(r.answer.lacking) > 0
 		if r.answer.reached {
 			living, near = append(living, scopes[i].cluster), append(near, r.answer.near...)
 		}
@@ -186,7 +190,7 @@ func (o *exportOptions) nothing(doc *exportDoc, scopes []clusterScope, replies [
 			}
 		}
 		switch {
-		case doc.has[name] || failed:
+		case doc.has[name] || failed || exists && lacking:
 		case exists:
 			idle = append(idle, name)
 		default:
@@ -201,9 +205,9 @@ func (o *exportOptions) nothing(doc *exportDoc, scopes []clusterScope, replies [
 	case len(absent) > 0:
 		return noGroup(absent, living, near)
 	case len(idle) > 0:
-		return fault.New(fault.Failed, "there is nothing to export: %s has committed nothing%s on %s", joinWords(idle), where, joinWords(living))
-	case doc.rows == 0 && len(o.groups.Names) == 0:
-		return fault.New(fault.Failed, "there is nothing to export: no group that is meant has committed anything%s on %s", where, joinWords(living))
+		return fault.New(fault.Failed, "there is nothing to export: %s has committed nothing%s on %s", strings.Join(idle, ", "), where, strings.Join(living, ", "))
+	case doc.rows == 0 && len(o.groups.Names) == 0 && !lacking:
+		return fault.New(fault.Failed, "there is nothing to export: no group that is meant has committed anything%s on %s", where, strings.Join(living, ", "))
 	}
 	return nil
 }
