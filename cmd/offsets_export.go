@@ -167,11 +167,12 @@ func (a *exportAnswer) trouble(first error) error {
 	return lessen(first, some)
 }
 
-// nothing is about named groups that are nowhere or have committed nothing that is
-// wanted, where clusters have answered; nil if each has.
+// nothing is about groups that are nowhere or have committed nothing that is wanted,
+// where clusters have answered; nil if each that was named has, or something else
+// tells why not.
 func (o *exportOptions) nothing(doc *exportDoc, scopes []clusterScope, replies []reply[exportAnswer]) error {
-	var living, near, absent, idle []string
-	lacking := false // topics: it is told why there is nothing
+	var living, near []string
+	lacking := false // topics
 	for i, r := range replies {
 		lacking = lacking || len(r.answer.lacking) > 0
 		if r.answer.reached {
@@ -181,6 +182,29 @@ func (o *exportOptions) nothing(doc *exportDoc, scopes []clusterScope, replies [
 	if len(living) == 0 {
 		return nil
 	}
+	absent, idle := o.fruitless(doc, replies)
+	if len(absent) > 0 {
+		return noGroup(absent, living, near)
+	}
+	if lacking {
+		return nil
+	}
+	where := "on " + strings.Join(living, ", ")
+	if words := o.scope.said(); words != "" {
+		where = "in " + words + " " + where
+	}
+	switch {
+	case len(idle) > 0:
+		return fault.New(fault.Failed, "there is nothing to export: %s has no commit %s", strings.Join(idle, ", "), where)
+	case doc.rows == 0 && len(o.groups.Names) == 0:
+		return fault.New(fault.Failed, "there is nothing to export: no group that is meant has a commit %s", where)
+	}
+	return nil
+}
+
+// fruitless are the named groups that are nowhere, and those that have committed
+// nothing that is wanted.
+func (o *exportOptions) fruitless(doc *exportDoc, replies []reply[exportAnswer]) (absent, idle []string) {
 	for _, name := range o.groups.Names {
 		exists, failed := false, false
 		for _, r := range replies {
@@ -190,26 +214,14 @@ func (o *exportOptions) nothing(doc *exportDoc, scopes []clusterScope, replies [
 			}
 		}
 		switch {
-		case doc.has[name] || failed || exists && lacking:
+		case doc.has[name] || failed:
 		case exists:
 			idle = append(idle, name)
 		default:
 			absent = append(absent, name)
 		}
 	}
-	where := ""
-	if words := o.scope.said(); words != "" {
-		where = " in " + words
-	}
-	switch {
-	case len(absent) > 0:
-		return noGroup(absent, living, near)
-	case len(idle) > 0:
-		return fault.New(fault.Failed, "there is nothing to export: %s has committed nothing%s on %s", strings.Join(idle, ", "), where, strings.Join(living, ", "))
-	case doc.rows == 0 && len(o.groups.Names) == 0 && !lacking:
-		return fault.New(fault.Failed, "there is nothing to export: no group that is meant has committed anything%s on %s", where, strings.Join(living, ", "))
-	}
-	return nil
+	return absent, idle
 }
 
 // said are the words that narrow a scope, for a message.

@@ -131,17 +131,21 @@ func (o *importOptions) choose(view *metadata.View) ([]string, error) {
 		if l.Cluster, err = o.clusterOf(view, l); err != nil {
 			return nil, err
 		}
-		if len(o.clusters) > 0 && !slices.Contains(o.clusters, l.Cluster) || len(o.names) > 0 && !slices.Contains(o.names, l.Group) {
+		if !among(o.clusters, l.Cluster) || !among(o.names, l.Group) {
 			continue
 		}
 		delete(missing, named{"group", l.Group})
-		if len(o.topics) > 0 && !slices.Contains(o.topics, l.Topic) || !o.parts.Has(l.Partition.Partition) {
-			continue
+		if among(o.topics, l.Topic) && o.parts.Has(l.Partition.Partition) {
+			delete(missing, named{"topic", l.Topic})
+			o.entries[l.Cluster] = append(o.entries[l.Cluster], l)
 		}
-		delete(missing, named{"topic", l.Topic})
-		o.entries[l.Cluster] = append(o.entries[l.Cluster], l)
 	}
 	return o.chosen(view, missing)
+}
+
+// among reports whether a name is one of those that are wanted; none is all.
+func among(wanted []string, name string) bool {
+	return len(wanted) == 0 || slices.Contains(wanted, name)
 }
 
 // named is a group or a topic that the command line names.
