@@ -27,7 +27,11 @@ func newOffsetsCmd(env *Env) *cobra.Command {
 		Args: offsetsArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newOffsetsListCmd(env), newOffsetsLagCmd(env), newOffsetsExportCmd(env), newOffsetsImportCmd(env), newOffsetsTranslateCmd(env))
+	cmd.AddCommand(
+		newOffsetsListCmd(env), newOffsetsLagCmd(env), newOffsetsTranslateCmd(env),
+		newOffsetsExportCmd(env), newOffsetsImportCmd(env),
+		newOffsetsResetCmd(env), newOffsetsDeleteCmd(env), newOffsetsRollbackCmd(env),
+	)
 	return cmd
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -93,16 +92,6 @@ func (o *importOptions) read(ctx context.Context, path string) (err error) {
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-// readListing reads a file of offsets.
-func readListing(path string) (*offsets.Listing, error) {
-	f, err := os.Open(path) //nolint:gosec // the user's own
-	if err != nil {
-		return nil, fault.New(fault.Usage, "%w", err)
-	}
-	defer func() { _ = f.Close() }()
-	return offsets.ReadListing(f, path)
 }
 
 // choose says which clusters are meant, and takes from the file what is.

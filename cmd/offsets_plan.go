@@ -2,8 +2,11 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -130,9 +133,20 @@ func (f *changeFlags) keep(ctx context.Context, env *Env, clusters map[string]*c
 	if f.snapshot != "" {
 		return f.snapshot, s.Write(f.snapshot)
 	}
-	path = "./kcm-offsets-" + env.Now().UTC().Format("20060102T150405Z") + ".json"
-	return path, s.Write(path)
+	for n := 1; ; n++ { // another run may have begun in the same second
+		path = "./kcm-offsets-" + env.Now().UTC().Format("20060102T150405Z")
+		if n > 1 {
+			path += "-" + strconv.Itoa(n)
+		}
+		path += ".json"
+		if err := s.Write(path); n == mostNames || !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
 }
+
+// mostNames is how many default names of one second are tried.
+const mostNames = 100
 
 // refused is the error of a plan of which something cannot be carried out; nil if
 // all can.

@@ -56,6 +56,8 @@ func (c *Cluster) Client(role Role, extra ...kgo.Opt) (*kgo.Client, error) {
 		// that were deleted.
 		v := kversion.Stable()
 		v.SetMaxKeyVersion(kmsg.OffsetFetch.Int16(), 9)
+		// Version 10 of this one names topics by their ids alone.
+		v.SetMaxKeyVersion(kmsg.OffsetCommit.Int16(), 9)
 		opts = append(opts, kgo.MaxVersions(v))
 	}
 	if role == Tail || role == Bulk {

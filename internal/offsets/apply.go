@@ -236,7 +236,7 @@ func (a *applier) explain(err error, group, topic string) error {
 // readBack looks what the groups have committed now. What a broker answered does not
 // matter where that can be seen: an answer may have been lost.
 func (a *applier) readBack(changes []Change) {
-	groups, err := settledGroups(a.ctx, a.c, groupsOf(changes), Detail{Commits: true, Stable: true})
+	groups, err := settledGroups(a.ctx, a.c, Selection{Names: groupsOf(changes)}, Detail{Commits: true, Stable: true})
 	for i := range changes {
 		ch := &changes[i]
 		if ch.Keep {

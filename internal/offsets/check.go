@@ -16,7 +16,7 @@ import (
 // the plan knows any more. It notes the topics' ids and whether a group is made. The
 // error is about the cluster as a whole. A change that has an Err keeps it.
 func Check(ctx context.Context, c *cluster.Cluster, changes []Change) (map[string]Group, error) {
-	groups, err := settledGroups(ctx, c, groupsOf(changes), Detail{Members: true, Commits: true, Stable: true})
+	groups, err := settledGroups(ctx, c, Selection{Names: groupsOf(changes)}, Detail{Members: true, Commits: true, Stable: true})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (r Rollback) Plan(ctx context.Context, c *cluster.Cluster, list []SnapshotC
 		changes[i] = Change{Cluster: c.Name(), Group: was.Group, Partition: was.Partition}
 		names = append(names, was.Group)
 	}
-	groups, err := settledGroups(ctx, c, names, Detail{Commits: true, Stable: true})
+	groups, err := settledGroups(ctx, c, Selection{Names: names}, Detail{Commits: true, Stable: true})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 // Write writes the snapshot to a file that does not exist yet: when it returns nil
-// all of it is safe on the disk. The error is a fault.Usage; then there is no file.
+// all of it is safe on the disk. The error is a fault.Usage, and then nothing is left
+// behind; it is fs.ErrExist if there is a file of that name.
 func (s *Snapshot) Write(path string) error {
 	buf, err := s.Append(nil)
 	if err == nil {
@@ -20,7 +21,9 @@ func (s *Snapshot) Write(path string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrExist):
-		return fault.New(fault.Usage, "the snapshot %s exists already: nothing was changed", path).WithHint("--snapshot FILE names another one")
+		taken := fault.New(fault.Usage, "the snapshot %s exists already: nothing was changed", path).WithHint("--snapshot FILE names another one")
+		taken.Err = err
+		return taken
 	case isPath:
 		err = e.Err
 	}

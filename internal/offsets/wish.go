@@ -30,8 +30,9 @@ type Target struct {
 	Kind TargetKind
 	N    int64
 	Name string // of ToGroup
-	// Metadata of the commit. Nil: it stays as it is where the offset stays, and is
-	// empty where the offset moves, for it says something about an offset.
+	// Metadata of the commit. Nil: that of the commit of another group that is copied;
+	// else it stays as it is where the offset stays, and is empty where the offset
+	// moves, for it says something about an offset.
 	Metadata *string
 }
 
@@ -41,6 +42,9 @@ type Wish struct {
 	Stream string // that brought the partition in; may be empty
 	Partition
 	Target
+	// IfThere leaves the commit alone if the topic does not exist, which is refused
+	// otherwise.
+	IfThere bool
 }
 
 // Planner makes plans of wishes.
@@ -48,8 +52,8 @@ type Planner struct {
 	// Strict refuses offsets outside the log, which are otherwise moved to its start
 	// or end.
 	Strict bool
-	// From is the group whose commits ToCurrent and ToShifted mean; empty: each wish
-	// means its own group.
+	// From is the group whose commits ToCurrent and ToShifted mean; where it has none
+	// nothing is changed. Empty: each wish means its own group.
 	From string
 }
 
@@ -57,7 +61,7 @@ type Planner struct {
 // What cannot be is the error of its change; the returned error is about the cluster
 // as a whole. It does not look whether the groups may be changed: Check does.
 func (p Planner) Plan(ctx context.Context, c *cluster.Cluster, wishes []Wish) ([]Change, error) {
-	groups, err := settledGroups(ctx, c, p.groups(wishes), Detail{Commits: true, Stable: true})
+	groups, err := settledGroups(ctx, c, Selection{Names: p.groups(wishes)}, Detail{Commits: true, Stable: true})
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +148,17 @@ func (p Planner) change(c *cluster.Cluster, w Wish, groups map[string]Group, log
 		return out
 	}
 	start, end, err := logs.bounds(w.Partition)
-	if err != nil {
+	switch {
+	case err == nil:
+	case w.IfThere && cluster.IsMissing(err):
+		out.Keep, out.New, out.Note = true, out.Prior, "there is no such topic: left as it is"
+		return out
+	default:
 		out.Err = err
 		return out
+	}
+	if g.Kind == cluster.NoGroup {
+		out.Note = "the group is new"
 	}
 	s := &seat{c: c, w: w, p: p, groups: groups, logs: logs, start: start, end: end, change: &out}
 	n, ok := s.place()
@@ -166,6 +178,7 @@ type seat struct {
 	logs       logs
 	start, end int64
 	change     *Change
+	metadata   *string // of a commit that is copied
 }
 
 // place finds the offset that is wished for, which may lie outside the log; false
@@ -189,13 +202,13 @@ func (s *seat) place() (n int64, ok bool) {
 		at := other.commitAt(w.Partition)
 		switch {
 		case at == nil:
-			s.change.Keep, s.change.New = true, s.change.Prior
-			s.change.Note = fmt.Sprintf("group %s has no commit: left as it is", w.Name)
+			s.leave(w.Name)
 			return 0, false
 		case at.Err != nil:
 			s.change.Err = at.Err
 			return 0, false
 		}
+		s.metadata = &at.Metadata
 		return at.Offset, true
 	default:
 		return w.N, true
@@ -233,7 +246,12 @@ func (s *seat) fromCommit() (n int64, ok bool) {
 	case at != nil && at.Err != nil:
 		s.change.Err = at.Err
 	case at != nil:
+		if s.p.From != "" && s.w.N == 0 {
+			s.metadata = &at.Metadata
+		}
 		return plus(at.Offset, s.w.N), true
+	case s.p.From != "":
+		s.leave(name)
 	case s.w.Kind == ToCurrent:
 		s.note("group %s has no commit: the end", name)
 		return s.end, true
@@ -241,6 +259,12 @@ func (s *seat) fromCommit() (n int64, ok bool) {
 		s.refuse("group %s has no commit that could be shifted", name)
 	}
 	return 0, false
+}
+
+// leave leaves a commit alone because the group that says where to go has none.
+func (s *seat) leave(name string) {
+	s.change.Keep, s.change.New = true, s.change.Prior
+	s.change.Note = fmt.Sprintf("group %s has no commit: left as it is", name)
 }
 
 // commit puts the offset into the change, within the log.
@@ -262,6 +286,8 @@ func (s *seat) commit(n int64) {
 	switch {
 	case s.w.Metadata != nil:
 		to.Metadata = *s.w.Metadata
+	case s.metadata != nil && n == in:
+		to.Metadata = *s.metadata
 	case prior != nil && prior.Offset == in:
 		to.Metadata = prior.Metadata
 	}
@@ -296,10 +322,10 @@ func plus(a, n int64) int64 {
 // yet: a cluster that has had no group takes a moment for its first one.
 const mostSettles = 4
 
-// settledGroups asks about groups by name, with patience for coordinators.
-func settledGroups(ctx context.Context, c *cluster.Cluster, names []string, d Detail) (map[string]Group, error) {
+// settledGroups asks about groups, with patience for coordinators. They are by name.
+func settledGroups(ctx context.Context, c *cluster.Cluster, s Selection, d Detail) (map[string]Group, error) {
 	for round := 1; ; round++ {
-		list, err := Groups(ctx, c, Selection{Names: names}, d)
+		list, err := Groups(ctx, c, s, d)
 		if err != nil {
 			return nil, err
 		}

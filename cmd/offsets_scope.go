@@ -1,0 +1,132 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/kcm-cli/kcm/internal/cluster"
+	"github.com/kcm-cli/kcm/internal/fault"
+	"github.com/kcm-cli/kcm/internal/metadata"
+	"github.com/kcm-cli/kcm/internal/offsets"
+)
+
+// changeScope is the scope of a verb that changes commits: it has to be given.
+type changeScope struct {
+	scope
+	commits bool // --all-topics: whatever the groups have committed
+	byName  map[string]clusterScope
+}
+
+func (s *changeScope) check() error {
+	switch {
+	case s.commits && !s.whole():
+		return fault.New(fault.Usage, "--all-topics and STREAM exclude each other")
+	case s.whole() && !s.commits:
+		return fault.New(fault.Usage, "nothing says which topics are meant").
+			WithHint("STREAM or CLUSTER/TOPIC; --all-topics takes all that the groups have committed")
+	}
+	return nil
+}
+
+// names are the clusters of the scope.
+func (s *changeScope) names(view *metadata.View) ([]string, error) {
+	scopes, err := s.on(view)
+	if err != nil {
+		return nil, err
+	}
+	s.byName = map[string]clusterScope{}
+	for _, cs := range scopes {
+		s.byName[cs.cluster] = cs
+	}
+	return scopeNames(scopes), nil
+}
+
+// streamOfCommit says whether a commit is meant, and by which stream.
+func (cs clusterScope) streamOfCommit(at offsets.Partition) (string, bool) {
+	if !cs.takes(at) {
+		return "", false
+	}
+	if len(cs.wants) == 0 {
+		return cs.streamOf(at.Topic), true
+	}
+	for _, w := range cs.wants {
+		if slices.ContainsFunc(w.source.Topics, func(t metadata.Topic) bool { return t.Matches(at.Topic) }) {
+			return cmp.Or(w.stream, at.Topic), true
+		}
+	}
+	return "", false
+}
+
+// part is what a scope comes to on one cluster.
+type part struct {
+	*cluster.Cluster
+	scope  clusterScope
+	groups []offsets.Group // that are meant
+	found  offsets.Scope   // the topics; nil: whatever the groups have committed
+}
+
+// involved are the groups that are meant, and those of them that exist.
+func involved(ctx context.Context, c *cluster.Cluster, cs clusterScope, choice groupChoice) (p part, err error) {
+	p = part{Cluster: c, scope: cs}
+	p.groups, err = offsets.Involved(ctx, c, choice.Selection, func(at offsets.Partition) bool {
+		_, ok := cs.streamOfCommit(at)
+		return ok
+	})
+	return p, err
+}
+
+// partitions are those of a group that are meant, with their streams.
+func (p part) partitions(g offsets.Group) map[offsets.Partition]string {
+	all := map[offsets.Partition]string{}
+	if p.found != nil {
+		for _, t := range p.found {
+			for _, id := range t.Partitions {
+				all[offsets.Partition{Topic: t.Topic, Partition: id}] = t.Stream
+			}
+		}
+		return all
+	}
+	for at := range g.Commits {
+		if stream, ok := p.scope.streamOfCommit(at); ok {
+			all[at] = stream
+		}
+	}
+	return all
+}
+
+// absent are the named groups that are on none of the clusters, with names of groups
+// there that may be meant.
+func absent(ctx context.Context, parts []part, names []string) (lacking, near []string) {
+	for _, name := range names {
+		is := func(g offsets.Group) bool { return g.Name == name && (g.Kind != cluster.NoGroup || g.Err != nil) }
+		if !slices.ContainsFunc(parts, func(p part) bool { return slices.ContainsFunc(p.groups, is) }) {
+			lacking = append(lacking, name)
+		}
+	}
+	if len(lacking) > 0 {
+		for _, p := range parts {
+			some, _ := p.Groups(ctx) // for a hint only
+			near = append(near, some...)
+		}
+	}
+	return lacking, near
+}
+
+func partClusters(parts []part) (names []string) {
+	for _, p := range parts {
+		names = append(names, p.Name())
+	}
+	return names
+}
+
+// eachReached makes the parts of a plan, one cluster after the other in order.
+func (s *changeScope) eachReached(r *reached, make func(*cluster.Cluster, clusterScope) error) error {
+	for _, name := range slices.Sorted(maps.Keys(r.clusters)) {
+		if err := make(r.clusters[name], s.byName[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
