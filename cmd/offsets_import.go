@@ -68,7 +68,7 @@ func newOffsetsImportCmd(env *Env) *cobra.Command {
 	fs.StringSliceVarP(&o.clusters, "cluster", "c", nil, "the `CLUSTER` that CSV is about; of JSON only these")
 	fs.StringSliceVarP(&o.topics, "topic", "t", nil, "only these `TOPICS`")
 	fs.StringSliceVarP(&parts, "partitions", "p", nil, "only these partitions, such as `0,2-4`")
-	o.changeFlags.add(cmd, "refuse offsets outside the log, which are otherwise moved to its start or end")
+	o.add(cmd, "refuse offsets outside the log, which are otherwise moved to its start or end")
 	o.addOutput(cmd)
 	completeFlags(cmd, map[string]completeFunc{"cluster": completeClusters(env), "topic": completeNothing})
 	return cmd
@@ -155,15 +155,15 @@ func (o *importOptions) chosen(view *metadata.View, missing map[named]bool) (nam
 	for _, n := range slices.SortedFunc(maps.Keys(missing), func(a, b named) int {
 		return cmp.Or(strings.Compare(a.what, b.what), strings.Compare(a.name, b.name))
 	}) {
-		return nil, fault.New(fault.Usage, "%s has no offset that is meant of the %s %s%s", o.file.Name, n.what, n.name, on)
+		return nil, fault.New(fault.Usage, "%s has nothing for the %s %s%s", o.file.Name, n.what, n.name, on)
 	}
 	for _, name := range o.clusters {
 		if !slices.Contains(names, name) {
-			return nil, fault.New(fault.Usage, "%s has no offset that is meant on %s", o.file.Name, name)
+			return nil, fault.New(fault.Usage, "%s has nothing for what is chosen on %s", o.file.Name, name)
 		}
 	}
 	if len(names) == 0 {
-		return nil, fault.New(fault.Usage, "%s has no offset that is meant", o.file.Name)
+		return nil, fault.New(fault.Usage, "%s has nothing for what is chosen", o.file.Name)
 	}
 	return names, nil
 }
