@@ -29,6 +29,7 @@ func newOffsetsCmd(env *Env) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newOffsetsListCmd(env), newOffsetsLagCmd(env), newOffsetsTranslateCmd(env),
+		newOffsetsExportCmd(env), newOffsetsImportCmd(env),
 		newOffsetsResetCmd(env), newOffsetsDeleteCmd(env), newOffsetsRollbackCmd(env),
 	)
 	return cmd

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"runtime/debug"
 	"slices"
@@ -200,20 +199,7 @@ func (o *translateOptions) selector(ctx context.Context, view *metadata.View, e 
 			return nil, lacking[0]
 		}
 	}
-	return func(at offsets.Partition) (string, bool) {
-		if !cs.takes(at) {
-			return "", false
-		}
-		if len(cs.wants) == 0 {
-			return cs.streamOf(at.Topic), true
-		}
-		for _, w := range cs.wants {
-			if slices.ContainsFunc(w.source.Topics, func(t metadata.Topic) bool { return t.Matches(at.Topic) }) {
-				return cmp.Or(w.stream, at.Topic), true
-			}
-		}
-		return "", false
-	}, nil
+	return cs.selects, nil
 }
 
 // tell tells what the answer does not say.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -67,6 +68,11 @@ func commands() map[string]command {
 		c, topic := s.topic(ts, args[1])
 		if at := c.Committed(s.prefix+args[0], topic, partition(ts, args[2])); at != number(ts, args[3]) {
 			ts.Fatalf("group %s has committed %d on %s", args[0], at, args[1])
+		}
+	})
+	add("expand", 1, -1, func(ts *testscript.TestScript, _ *script, args []string) {
+		for _, name := range args {
+			ts.Check(os.WriteFile(ts.MkAbs(name), []byte(os.Expand(ts.ReadFile(name), ts.Getenv)), 0o600))
 		}
 	})
 	add("cluster", 1, 1, func(ts *testscript.TestScript, s *script, args []string) {

@@ -34,6 +34,7 @@
 //	                                the same from JSON lines, see line in commands_test.go
 //	commit GROUP TOPIC P OFFSET     commit a group's offset
 //	committed GROUP TOPIC P OFFSET  demand that it is this (-1: none)
+//	expand FILE...                  put the values of variables into files
 //	cluster NAME                    start a cluster of the script's own; NAME, in capitals, is its address
 //	kill-cluster NAME, restart NAME end it as a power cut would, bring it back on the same port
 //	pause NAME, continue NAME       stop it from answering, let it go on
