@@ -66,7 +66,7 @@ func (o *deleteOptions) plan(ctx context.Context, r *reached) (changes []offsets
 			return err
 		}
 		parts = append(parts, p)
-		changes = append(changes, offsets.Removal(c, p.groups, cs.streamOfCommit)...)
+		changes = append(changes, offsets.Removal(c, p.groups, cs.selects)...)
 		for _, g := range p.groups {
 			trouble = cmpError(trouble, g.Err)
 		}

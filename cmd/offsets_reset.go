@@ -200,7 +200,7 @@ func (o *resetOptions) listedWishes(p part) (list []offsets.Wish) {
 		}
 		for i := range o.listed.Entries {
 			e := &o.listed.Entries[i]
-			stream, ok := p.scope.streamOfCommit(e.Partition)
+			stream, ok := p.scope.selects(e.Partition)
 			if !ok || o.listed.Grouped && e.Group != g.Name || e.Cluster != "" && e.Cluster != p.Name() {
 				continue
 			}

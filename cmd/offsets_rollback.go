@@ -18,6 +18,7 @@ type rollbackOptions struct {
 	snapshot *offsets.Snapshot
 	only     []string // -c
 	names    []string // of the groups of -g
+	view     *metadata.View
 }
 
 func newOffsetsRollbackCmd(env *Env) *cobra.Command {
@@ -75,6 +76,7 @@ func (o *rollbackOptions) chosen(cluster string) (list []offsets.SnapshotChange)
 
 // clusters are those of the snapshot.
 func (o *rollbackOptions) clusters(view *metadata.View) ([]string, error) {
+	o.view = view
 	for _, name := range o.only {
 		if err := mustCluster(view, name); err != nil {
 			return nil, err
@@ -109,6 +111,9 @@ func (o *rollbackOptions) plan(ctx context.Context, r *reached) (changes []offse
 		own, err := offsets.Rollback{Since: o.since, Strict: o.strict}.Plan(ctx, c, o.chosen(name))
 		if err != nil {
 			return nil, err
+		}
+		for i := range own {
+			own[i].Stream = clusterScope{cluster: name, view: o.view}.streamOf(own[i].Topic)
 		}
 		changes = append(changes, own...)
 	}
