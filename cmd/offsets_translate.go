@@ -22,7 +22,7 @@ type translateOptions struct {
 	policy       string
 	allowPartial bool
 	allowRewind  bool
-	strict       bool
+	changeFlags
 }
 
 const translateLong = `translate says where groups that read topics on one cluster go on in the copies of
@@ -38,9 +38,12 @@ record that the group has not read. Each row says how sure it is:
   pending   it cannot be said yet: nothing has been mirrored, or no checkpoint written
   unmapped  it cannot be said, and NOTE says why
 
-With pending or unmapped rows the exit code is 3. mirror: in the metadata says by
-which alias and separator MirrorMaker 2 knows a cluster; without it the alias is the
-cluster's name.`
+With pending or unmapped rows the exit code is 3; --execute commits the others all the
+same. A group that is further on the target stays there, unless --allow-rewind lets it
+be moved back.
+
+mirror: in the metadata says by which alias and separator MirrorMaker 2 knows a
+cluster; without it the alias is the cluster's name.`
 
 func newOffsetsTranslateCmd(env *Env) *cobra.Command {
 	o := &translateOptions{}
@@ -53,7 +56,8 @@ func newOffsetsTranslateCmd(env *Env) *cobra.Command {
 		Long:  translateLong,
 		Example: `  kcm offsets translate --from east --to west -g billing
   kcm offsets translate --from east --to west --group-regex 'bill.*' orders -o json
-  kcm offsets translate --from east --to west -g billing --via checkpoints`,
+  kcm offsets translate --from east --to west -g billing --via checkpoints
+  kcm offsets translate --from east --to west -g billing --execute`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.groups, err = groups.choice(); err != nil {
 				return err
@@ -75,7 +79,7 @@ func newOffsetsTranslateCmd(env *Env) *cobra.Command {
 	fs.StringVar(&o.policy, "policy", "auto", "how MirrorMaker 2 names copies: `auto`, default or identity")
 	fs.BoolVar(&o.allowPartial, "allow-partial", false, "take what could be read of a topic of MirrorMaker 2 that cannot be read to its end")
 	fs.BoolVar(&o.allowRewind, "allow-rewind", false, "move groups back that are further on the target")
-	fs.BoolVar(&o.strict, "strict", false, "refuse offsets outside the target's range, which are otherwise moved to its start or end")
+	o.add(cmd, "refuse offsets outside the target's range, which are otherwise moved to its start or end")
 	o.addOutput(cmd)
 	completeFlags(cmd, map[string]completeFunc{
 		"from": completeClusters(env), "to": completeClusters(env),
@@ -175,7 +179,11 @@ func (o *translateOptions) find(ctx context.Context, view *metadata.View) (docum
 	if err := doc.compare(ctx, e.to); err != nil {
 		return nil, nil, err
 	}
+	if o.executes() {
+		doc.carry(ctx, e.to)
+	}
 	o.tell(got)
+	doc.tellDone()
 	if o.output == "yaml" {
 		doc.Groups = slices.Collect(doc.groups)
 	}

@@ -34,7 +34,7 @@ func TestChangesOfATranslation(t *testing.T) {
 		},
 	}
 	shown := func() (lines []string) {
-		for _, c := range d.changes() {
+		for c := range d.changes {
 			prior := int64(-1)
 			if c.Prior != nil {
 				prior = c.Prior.Offset

@@ -29,6 +29,7 @@ type translatedDoc struct {
 	Prior        *int64  `json:"prior"` // what the group has committed on the target
 	Delta        *int64  `json:"delta"`
 	Error        *string `json:"error"`
+	Outcome      *string `json:"outcome"` // of --execute: changed, unchanged or unknown; null: it was not tried
 
 	outside bool
 }
@@ -57,6 +58,10 @@ type translationDoc struct {
 	o     *translateOptions
 	got   *offsets.Translation
 	prior map[string]offsets.Group // on the target
+
+	done   map[string]map[offsets.Partition]*offsets.Change // by group: what --execute came to
+	moved  int64                                            // commits that it was about
+	failed error                                            // why they were not all made
 }
 
 func newTranslationDoc(o *translateOptions, got *offsets.Translation) *translationDoc {
@@ -75,6 +80,9 @@ func (d *translationDoc) groups(yield func(translatedGroupDoc) bool) {
 		for i, t := range g.Partitions {
 			gd.Partitions[i] = newTranslatedDoc(t)
 			gd.Partitions[i].compare(prior, d.o)
+			if c := d.done[g.Group][t.Partition]; c != nil {
+				gd.Partitions[i].carried(c)
+			}
 		}
 		if !yield(gd) {
 			return
@@ -202,9 +210,23 @@ func (p *translatedDoc) compare(g offsets.Group, o *translateOptions) {
 	}
 }
 
+// carried says what became of the commit.
+func (p *translatedDoc) carried(c *offsets.Change) {
+	p.Outcome = optional(c.Outcome.String())
+	if c.Err != nil {
+		p.Error = errorOf(c.Err)
+	}
+}
+
 // verdict says how a run ends that has shown its answer.
 func (d *translationDoc) verdict() error {
-	open, rows := 0, 0
+	if d.failed != nil {
+		return d.failed
+	}
+	open, rows, rest := 0, 0, ""
+	if d.Executed {
+		rest = "; the rest was committed"
+	}
 	for g := range d.groups {
 		for _, p := range g.Partitions {
 			rows++
@@ -222,7 +244,7 @@ func (d *translationDoc) verdict() error {
 	case rows == 0:
 		return fault.New(fault.Failed, "there is nothing to translate: no group that is meant has committed anything on %s, or has a checkpoint on %s", d.From, d.To)
 	case open > 0:
-		return fault.New(fault.Partial, "%d of %s not translated: pending or unmapped", open, count(int64(rows), "partition"))
+		return fault.New(fault.Partial, "%d of %s not translated: pending or unmapped%s", open, count(int64(rows), "partition"), rest)
 	case !d.Complete:
 		return fault.New(fault.Partial, "the answer is not complete: a topic could not be read to its end")
 	case !d.got.Asked && d.Via == string(offsets.ViaAuto):
