@@ -74,7 +74,7 @@ func newOffsetsResetCmd(env *Env) *cobra.Command {
 	o.goal.add(fs)
 	fs.StringVar(&o.file, "from-file", "", "to the offsets of `FILE`: CSV as kafka-consumer-groups writes it, or JSON of kcm offsets export")
 	fs.StringVar(&o.into, "to-group", "", "change the group `NAME`, not the one of -g, which says where from")
-	o.changeFlags.add(cmd, "refuse offsets outside the log, which are otherwise moved to its start or end")
+	o.add(cmd, "refuse offsets outside the log, which are otherwise moved to its start or end")
 	o.addOutput(cmd)
 	completeFlags(cmd, map[string]completeFunc{
 		"to-group": completeGroups(env), "to": oneOfWords("start", "end", "stored", "group:", "@"), "group-regex": completeNothing,

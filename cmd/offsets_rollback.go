@@ -51,7 +51,7 @@ the group was used since. --allow-changed takes those back as well.`,
 	fs.StringSliceVarP(&o.only, "cluster", "c", nil, "only on these `CLUSTERS`")
 	fs.StringArrayVarP(&o.names, "group", "g", nil, "only the consumer group `NAME` (repeatable)")
 	fs.BoolVar(&o.since, "allow-changed", false, "also take back commits that were changed since")
-	o.changeFlags.add(cmd, "refuse offsets that lie outside the log by now")
+	o.add(cmd, "refuse offsets that lie outside the log by now")
 	o.addOutput(cmd)
 	completeFlags(cmd, map[string]completeFunc{"cluster": completeClusters(env), "group": completeGroups(env)})
 	return cmd

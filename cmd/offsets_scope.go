@@ -104,10 +104,10 @@ func partClusters(parts []part) (names []string) {
 	return names
 }
 
-// eachReached makes the parts of a plan, one cluster after the other in order.
-func (s *changeScope) eachReached(r *reached, make func(*cluster.Cluster, clusterScope) error) error {
+// eachReached goes over the clusters, one after the other in order.
+func (s *changeScope) eachReached(r *reached, use func(*cluster.Cluster, clusterScope) error) error {
 	for _, name := range slices.Sorted(maps.Keys(r.clusters)) {
-		if err := make(r.clusters[name], s.byName[name]); err != nil {
+		if err := use(r.clusters[name], s.byName[name]); err != nil {
 			return err
 		}
 	}

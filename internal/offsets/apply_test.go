@@ -90,6 +90,10 @@ func TestFaultsWhileChanging(t *testing.T) {
 			deleting, answer(kerr.GroupSubscribedToTopic.Code),
 			[2]string{"0: 5 -> 3 changed", "2: 1 -> - unchanged ! members of group g subscribe to it"},
 		},
+		"a topic that is gone": {
+			deleting, answer(kerr.UnknownTopicOrPartition.Code),
+			[2]string{"0: 5 -> 3 changed", "2: 1 -> - unchanged ! brokers remove no commit on a topic that does not exist"},
+		},
 		"a lie": {
 			committing, answer(0),
 			[2]string{"0: 5 -> 3 unchanged ! partition 0: group g: the broker said that it was changed, but it is as it was", "2: 1 -> - changed"},

@@ -58,11 +58,12 @@ func allChanged(changes []offsets.Change) (lines []string) {
 }
 
 // commitAs commits with metadata.
-func commitAs(t *testing.T, c *kafkatest.Cluster, group, topic string, partition int32, offset int64, metadata string) {
+func commitAs(t *testing.T, c *kafkatest.Cluster, group string, o kadm.Offset) {
 	t.Helper()
-	c.Commit(group, topic, partition, offset) // which waits for the coordinator
+	c.Commit(group, o.Topic, o.Partition, o.At) // which waits for the coordinator
+	o.LeaderEpoch = -1
 	var all kadm.Offsets
-	all.Add(kadm.Offset{Topic: topic, Partition: partition, At: offset, LeaderEpoch: -1, Metadata: metadata})
+	all.Add(o)
 	if err := c.Admin().CommitAllOffsets(t.Context(), group, all); err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +93,8 @@ func TestPlans(t *testing.T) {
 	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
 		k, topic := logsOf(rig)
 		group, other := rig.Name("g"), rig.Name("other")
-		commitAs(t, k, group, topic, 0, 5, "stay")
-		commitAs(t, k, other, topic, 0, 7, "there")
+		commitAs(t, k, group, kadm.Offset{Topic: topic, At: 5, Metadata: "stay"})
+		commitAs(t, k, other, kadm.Offset{Topic: topic, At: 7, Metadata: "there"})
 		k.Commit(other, topic, 2, 1)
 		c := open(t, k)
 		meta := "mine"
@@ -106,7 +107,8 @@ func TestPlans(t *testing.T) {
 			"start and 3": {offsets.Target{Kind: offsets.ToStart, N: 3}, offsets.Planner{}, [3]string{"0: 5/stay -> 5/stay", "1: - -> 0 (asked for 3, the log ends at 0)", "2: - -> 1 (asked for 3, the log ends at 1)"}},
 			"end":         {offsets.Target{Kind: offsets.ToEnd}, offsets.Planner{}, [3]string{"0: 5/stay -> 10", "1: - -> 0", "2: - -> 1"}},
 			"before the end": {
-				offsets.Target{Kind: offsets.ToEnd, N: -1}, offsets.Planner{Strict: true},
+				offsets.Target{Kind: offsets.ToEnd, N: -1},
+				offsets.Planner{Strict: true},
 				[3]string{"0: 5/stay -> 9", "1: - -> - ! partition 1: asked for -1, the log starts at 0", "2: - -> 0"},
 			},
 			"offset": {offsets.Target{N: 1}, offsets.Planner{}, [3]string{
@@ -115,7 +117,7 @@ func TestPlans(t *testing.T) {
 			"time": {offsets.Target{Kind: offsets.ToTime, N: 3500}, offsets.Planner{Strict: true}, [3]string{
 				"0: 5/stay -> 3", "1: - -> 0 (the partition is empty: its end)", "2: - -> 0",
 			}},
-			"time before all": {offsets.Target{Kind: offsets.ToTime}, offsets.Planner{}, [3]string{"0: 5/stay -> 2", "1: - -> 0 (the partition is empty: its end)", "2: - -> 0"}},
+			"time before all":  {offsets.Target{Kind: offsets.ToTime}, offsets.Planner{}, [3]string{"0: 5/stay -> 2", "1: - -> 0 (the partition is empty: its end)", "2: - -> 0"}},
 			"time before 1970": {offsets.Target{Kind: offsets.ToTime, N: -5}, offsets.Planner{}, [3]string{"0: 5/stay -> 2", "1: - -> 0", "2: - -> 0"}},
 			"time after all": {offsets.Target{Kind: offsets.ToTime, N: 9_999_999_999_999}, offsets.Planner{Strict: true}, [3]string{
 				"0: 5/stay -> 10 (2286-11-20T17:46:39.999Z is after the last record: the end)", "1: - -> 0 (the partition is empty: its end)",
@@ -180,7 +182,7 @@ func TestThereAndBack(t *testing.T) {
 		k, topic := logsOf(rig)
 		group := rig.Name("g")
 		const odd = "é\"\\\n\x00 metadata"
-		commitAs(t, k, group, topic, 0, 5, odd)
+		commitAs(t, k, group, kadm.Offset{Topic: topic, At: 5, Metadata: odd})
 		c := open(t, k)
 		wishes := []offsets.Wish{}
 		for p := range int32(3) {
