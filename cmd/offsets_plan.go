@@ -76,7 +76,7 @@ func (f *changeFlags) carry(ctx context.Context, env *Env, clusters map[string]*
 	}
 	env.run.notices.Notef("the snapshot is %s: kcm offsets rollback %s undoes the change", path, path)
 	onEach(clusters, changes, func(c *cluster.Cluster, own []offsets.Change) { offsets.Apply(ctx, c, own) })
-	done = carried{executed: true, snapshot: &path, err: applied(ctx, changes)}
+	done = carried{executed: true, snapshot: &path, err: applied(ctx, env, changes)}
 	tellEmptied(env, groups, changes)
 	return done
 }
@@ -174,7 +174,7 @@ func refused(changes []offsets.Change) error {
 }
 
 // applied is how a run ends that has carried its plan out.
-func applied(ctx context.Context, changes []offsets.Change) error {
+func applied(ctx context.Context, env *Env, changes []offsets.Change) error {
 	n := map[offsets.Outcome]int64{}
 	var first error
 	for i := range changes {
@@ -187,7 +187,8 @@ func applied(ctx context.Context, changes []offsets.Change) error {
 	switch {
 	case lost == 0:
 		return nil
-	case n[offsets.Changed]+n[offsets.Unknown] == 0 && ctx.Err() != nil:
+	case ctx.Err() != nil:
+		env.run.notices.Warnf("cut short: %s changed, %d not, %d not known", count(n[offsets.Changed], "commit"), n[offsets.Unchanged], n[offsets.Unknown])
 		return ctx.Err()
 	case n[offsets.Changed]+n[offsets.Unknown] == 0:
 		return fault.New(fault.KindOf(first), "%w: nothing was changed", first).On(clusterOf(first))

@@ -1,10 +1,13 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -108,6 +111,47 @@ func TestPartlyChanged(t *testing.T) {
 	}
 	if at := [2]int64{east.Committed("g", "t", 0), west.Committed("g", "t", 0)}; at != [2]int64{1, 0} {
 		t.Errorf("the commits are %v", at)
+	}
+}
+
+// TestSignalWhileChanging: what has been begun is brought to an end, what has not been
+// is left alone, and both are told.
+func TestSignalWhileChanging(t *testing.T) {
+	t.Chdir(t.TempDir())
+	c := kafkatest.Fake(t, kafkatest.Options{}).Cluster("east")
+	c.CreateTopic("t", 1, nil)
+	c.Produce("t", kafkatest.Record{Value: []byte("x")})
+	args := []string{"-b", "east=" + c.Bootstrap(), "offsets", "reset", "t", "--to", "end", "--execute", "-o", "csv"}
+	for i := range 40 {
+		group := fmt.Sprintf("g%02d", i)
+		c.Commit(group, "t", 0, 0)
+		args = append(args, "-g", group)
+	}
+	signals := make(chan os.Signal, 1)
+	var first atomic.Bool
+	c.Fake().ControlKey(kmsg.OffsetCommit.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.Fake().KeepControl()
+		if first.CompareAndSwap(false, true) {
+			signals <- syscall.SIGINT
+		}
+		c.Fake().SleepControl(func() { time.Sleep(100 * time.Millisecond) })
+		return nil, nil, false
+	})
+	r := runKcm(t, world{signals: signals}, args...)
+	done := 0
+	for line := range strings.Lines(r.stdout) {
+		if strings.HasSuffix(line, ",0,1,1,,\n") {
+			done++
+		}
+	}
+	if n := strings.Count(r.stdout, ",0,1,1,,the run was cut short before\n"); r.code != 130 || done == 0 || done+n != 40 || n == 0 {
+		t.Errorf("%d: %d changed, %d not\n%s\n%s", r.code, done, n, r.stdout, r.stderr)
+	}
+	if want := fmt.Sprintf("kcm: warning: cut short: %s changed, %d not, 0 not known\n", count(int64(done), "commit"), 40-done); !strings.Contains(r.stderr, want) {
+		t.Errorf("%s", r.stderr)
+	}
+	if len(left(t)) != 1 {
+		t.Errorf("%v left", left(t))
 	}
 }
 

@@ -169,11 +169,7 @@ func (a *applier) remove(group string, list []*Change) error {
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, commitLimit)
 	defer cancel()
-	cl, err := a.c.Control()
-	if err != nil {
-		return err
-	}
-	resp, err := req.RequestWith(ctx, cl)
+	resp, err := a.send(ctx, req)
 	if err != nil {
 		return a.c.ExplainGroup(err, group)
 	}
@@ -190,6 +186,28 @@ func (a *applier) remove(group string, list []*Change) error {
 		}
 	}
 	return a.take(group, list, codes)
+}
+
+// send sends a request to the group's coordinator, and again if that has moved: of
+// this kind of request the client does not see it.
+func (a *applier) send(ctx context.Context, req *kmsg.OffsetDeleteRequest) (*kmsg.OffsetDeleteResponse, error) {
+	cl, err := a.c.Control()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := req.RequestWith(ctx, cl)
+	for round := 1; err == nil && moves(resp.ErrorCode) && round < mostRounds && pause(ctx, settle); round++ {
+		nodes, errs := a.c.Coordinators(ctx, []string{req.Group})
+		if err := errs[req.Group]; err != nil {
+			return nil, err
+		}
+		kresp, askErr := cl.Broker(int(nodes[req.Group])).RetriableRequest(ctx, req)
+		if again, ok := kresp.(*kmsg.OffsetDeleteResponse); ok {
+			resp = again
+		}
+		err = askErr
+	}
+	return resp, err
 }
 
 // take notes what a broker says about each partition. An error that is about the

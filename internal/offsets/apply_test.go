@@ -147,6 +147,24 @@ func TestSomebodyElse(t *testing.T) {
 	}
 }
 
+// TestCoordinatorMoves: a request that came to the wrong broker is sent again.
+func TestCoordinatorMoves(t *testing.T) {
+	k, topic := logsOf(kafkatest.Fake(t, kafkatest.Options{}))
+	apply := resetTwo(t, k, topic)
+	for _, key := range []int16{kmsg.OffsetCommit.Int16(), kmsg.OffsetDelete.Int16()} {
+		k.Fake().ControlKey(key, func(req kmsg.Request) (kmsg.Response, error, bool) { // once
+			resp := answered(req, kerr.NotCoordinator.Code)
+			if d, ok := resp.(*kmsg.OffsetDeleteResponse); ok {
+				d.ErrorCode, d.Topics = kerr.NotCoordinator.Code, nil
+			}
+			return resp, nil, true
+		})
+	}
+	if got := apply(t.Context()); !slices.Equal(got, []string{"0: 5 -> 3 changed", "2: 1 -> - changed"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestCutShort: groups that have not been begun when a run ends are left alone.
 func TestCutShort(t *testing.T) {
 	k, topic := logsOf(kafkatest.Fake(t, kafkatest.Options{}))
