@@ -33,6 +33,11 @@ var verbs = map[string]string{
 	"groups":    "kcm describe groups, or kcm describe group NAME; kcm offsets lag -g GROUP shows its lag",
 	"group":     "kcm describe groups, or kcm describe group NAME; kcm offsets lag -g GROUP shows its lag",
 	"lag":       "kcm offsets lag -g GROUP",
+	"reset":     "kcm offsets reset -g GROUP STREAM --to SPEC",
+	"seek":      "kcm offsets reset -g GROUP STREAM --to SPEC",
+	"rewind":    "kcm offsets reset -g GROUP STREAM --to SPEC",
+	"rollback":  "kcm offsets rollback FILE",
+	"undo":      "kcm offsets rollback FILE",
 	"produce":   "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"producer":  "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"acl":       "kcm leaves access control to the tools of each cluster, such as kafka-acls",
@@ -146,6 +151,18 @@ var flagHints = map[string]string{
 	"refresh":             "kcm consume --refresh; kcm describe --watch --interval 5s",
 	"describe":            "kcm describe",
 	"list":                "kcm describe",
+	"dry-run":             "not needed: without --execute nothing is changed",
+	"yes":                 "--execute carries a plan out",
+	"force":               "--execute carries a plan out; a group that has members is always refused",
+	"reset-offsets":       "kcm offsets reset -g GROUP STREAM --to SPEC",
+	"delete-offsets":      "kcm offsets delete -g GROUP STREAM",
+}
+
+// offsetsVerbs are the verbs of kcm offsets by the words of other tools.
+var offsetsVerbs = map[string]string{
+	"seek": "reset", "set": "reset", "rewind": "reset", "shift": "reset", "alter": "reset", "commit": "reset",
+	"undo": "rollback", "restore": "rollback", "revert": "rollback", "remove": "delete", "rm": "delete",
+	"describe": "lag", "show": "lag", "get": "list", "ls": "list", "dump": "export", "backup": "export", "load": "import",
 }
 
 // flagError gives pflag's errors a usage kind and a hint.
@@ -155,6 +172,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	if args := cmd.Flags().Args(); !cmd.HasParent() && len(args) > 0 {
 		return unknownCommand(cmd, args[0])
+	} else if cmd.Name() == "offsets" && len(args) > 0 {
+		return offsetsArgs(cmd, args)
 	}
 	name := ""
 	unknown, isUnknown := errors.AsType[*pflag.NotExistError](err)

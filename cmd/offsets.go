@@ -12,18 +12,22 @@ import (
 )
 
 const offsetsLong = `offsets shows where streams begin and end, and how far consumer groups have come in
-them, on all their clusters at once.`
+them, on all their clusters at once; and it changes that. Each change is a plan first,
+carried out with --execute, and leaves a snapshot from which it can be undone.`
 
 func newOffsetsCmd(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "offsets",
-		Short: "Show the offsets of streams and of consumer groups",
+		Short: "Show the offsets of streams and of consumer groups, and change them",
 		Long:  offsetsLong,
 		Example: `  kcm offsets list orders                where a stream begins and ends
   kcm offsets list orders --at -1h       and where it was an hour ago
   kcm offsets lag -g billing             how far a group is behind, everywhere
   kcm offsets lag -g billing orders      in one stream
-  kcm offsets translate --from east --to west -g billing`,
+  kcm offsets translate --from east --to west -g billing
+  kcm offsets reset -g billing orders --to @-1h
+  kcm offsets reset -g billing orders --to @-1h --execute
+  kcm offsets rollback kcm-offsets-20260303T140005Z.json --execute`,
 		Args: offsetsArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -41,6 +45,9 @@ func offsetsArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := fault.New(fault.Usage, "there is no command offsets %s", args[0])
+	if verb := offsetsVerbs[args[0]]; verb != "" {
+		return err.WithHint("kcm offsets %s", verb)
+	}
 	if near := fault.Nearest(args[0], commandNames(cmd)); near != "" {
 		return err.WithHint("did you mean kcm offsets %s?", near)
 	}

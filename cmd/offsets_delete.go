@@ -51,7 +51,7 @@ there in a file, from which kcm offsets rollback brings it back.`,
 	groups.addNames(env, cmd)
 	groups.addPatterns(cmd.Flags())
 	cmd.Flags().BoolVar(&o.scope.commits, "all-topics", false, "all that the groups have committed")
-	o.changeFlags.add(cmd, "")
+	o.add(cmd, "")
 	o.addOutput(cmd)
 	completeFlags(cmd, map[string]completeFunc{"group-regex": completeNothing})
 	return cmd
@@ -66,7 +66,7 @@ func (o *deleteOptions) plan(ctx context.Context, r *reached) (changes []offsets
 			return err
 		}
 		parts = append(parts, p)
-		changes = append(changes, offsets.Removal(c, p.groups, cs.streamOfCommit)...)
+		changes = append(changes, offsets.Removal(c, p.groups, cs.selects)...)
 		for _, g := range p.groups {
 			trouble = cmpError(trouble, g.Err)
 		}

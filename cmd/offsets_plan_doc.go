@@ -26,8 +26,11 @@ type planRowDoc struct {
 
 func newPlanRow(c *offsets.Change) planRowDoc {
 	d := planRowDoc{
-		Cluster: c.Cluster, Group: c.Group, Topic: c.Topic, Partition: c.Partition.Partition, Note: c.Note,
+		Cluster: c.Cluster, Group: output.Exact(c.Group), Topic: output.Exact(c.Topic), Partition: c.Partition.Partition, Note: output.Exact(c.Note),
 		Error: errorOf(c.Err), Stream: optional(c.Stream), Outcome: optional(c.Outcome.String()),
+	}
+	if d.Error != nil {
+		*d.Error = output.Exact(*d.Error)
 	}
 	if errors.Is(c.Err, context.Canceled) {
 		d.Error = new("the run was cut short before")

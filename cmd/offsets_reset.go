@@ -74,7 +74,7 @@ func newOffsetsResetCmd(env *Env) *cobra.Command {
 	o.goal.add(fs)
 	fs.StringVar(&o.file, "from-file", "", "to the offsets of `FILE`: CSV as kafka-consumer-groups writes it, or JSON of kcm offsets export")
 	fs.StringVar(&o.into, "to-group", "", "change the group `NAME`, not the one of -g, which says where from")
-	o.changeFlags.add(cmd, "refuse offsets outside the log, which are otherwise moved to its start or end")
+	o.add(cmd, "refuse offsets outside the log, which are otherwise moved to its start or end")
 	o.addOutput(cmd)
 	completeFlags(cmd, map[string]completeFunc{
 		"to-group": completeGroups(env), "to": oneOfWords("start", "end", "stored", "group:", "@"), "group-regex": completeNothing,
@@ -200,7 +200,7 @@ func (o *resetOptions) listedWishes(p part) (list []offsets.Wish) {
 		}
 		for i := range o.listed.Entries {
 			e := &o.listed.Entries[i]
-			stream, ok := p.scope.streamOfCommit(e.Partition)
+			stream, ok := p.scope.selects(e.Partition)
 			if !ok || o.listed.Grouped && e.Group != g.Name || e.Cluster != "" && e.Cluster != p.Name() {
 				continue
 			}

@@ -18,6 +18,7 @@ type rollbackOptions struct {
 	snapshot *offsets.Snapshot
 	only     []string // -c
 	names    []string // of the groups of -g
+	view     *metadata.View
 }
 
 func newOffsetsRollbackCmd(env *Env) *cobra.Command {
@@ -50,7 +51,7 @@ the group was used since. --allow-changed takes those back as well.`,
 	fs.StringSliceVarP(&o.only, "cluster", "c", nil, "only on these `CLUSTERS`")
 	fs.StringArrayVarP(&o.names, "group", "g", nil, "only the consumer group `NAME` (repeatable)")
 	fs.BoolVar(&o.since, "allow-changed", false, "also take back commits that were changed since")
-	o.changeFlags.add(cmd, "refuse offsets that lie outside the log by now")
+	o.add(cmd, "refuse offsets that lie outside the log by now")
 	o.addOutput(cmd)
 	completeFlags(cmd, map[string]completeFunc{"cluster": completeClusters(env), "group": completeGroups(env)})
 	return cmd
@@ -75,6 +76,7 @@ func (o *rollbackOptions) chosen(cluster string) (list []offsets.SnapshotChange)
 
 // clusters are those of the snapshot.
 func (o *rollbackOptions) clusters(view *metadata.View) ([]string, error) {
+	o.view = view
 	for _, name := range o.only {
 		if err := mustCluster(view, name); err != nil {
 			return nil, err
@@ -109,6 +111,9 @@ func (o *rollbackOptions) plan(ctx context.Context, r *reached) (changes []offse
 		own, err := offsets.Rollback{Since: o.since, Strict: o.strict}.Plan(ctx, c, o.chosen(name))
 		if err != nil {
 			return nil, err
+		}
+		for i := range own {
+			own[i].Stream = clusterScope{cluster: name, view: o.view}.streamOf(own[i].Topic)
 		}
 		changes = append(changes, own...)
 	}

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -43,22 +42,6 @@ func (s *changeScope) names(view *metadata.View) ([]string, error) {
 	return scopeNames(scopes), nil
 }
 
-// streamOfCommit says whether a commit is meant, and by which stream.
-func (cs clusterScope) streamOfCommit(at offsets.Partition) (string, bool) {
-	if !cs.takes(at) {
-		return "", false
-	}
-	if len(cs.wants) == 0 {
-		return cs.streamOf(at.Topic), true
-	}
-	for _, w := range cs.wants {
-		if slices.ContainsFunc(w.source.Topics, func(t metadata.Topic) bool { return t.Matches(at.Topic) }) {
-			return cmp.Or(w.stream, at.Topic), true
-		}
-	}
-	return "", false
-}
-
 // part is what a scope comes to on one cluster.
 type part struct {
 	*cluster.Cluster
@@ -71,7 +54,7 @@ type part struct {
 func involved(ctx context.Context, c *cluster.Cluster, cs clusterScope, choice groupChoice) (p part, err error) {
 	p = part{Cluster: c, scope: cs}
 	p.groups, err = offsets.Involved(ctx, c, choice.Selection, func(at offsets.Partition) bool {
-		_, ok := cs.streamOfCommit(at)
+		_, ok := cs.selects(at)
 		return ok
 	})
 	return p, err
@@ -89,7 +72,7 @@ func (p part) partitions(g offsets.Group) map[offsets.Partition]string {
 		return all
 	}
 	for at := range g.Commits {
-		if stream, ok := p.scope.streamOfCommit(at); ok {
+		if stream, ok := p.scope.selects(at); ok {
 			all[at] = stream
 		}
 	}
@@ -121,10 +104,10 @@ func partClusters(parts []part) (names []string) {
 	return names
 }
 
-// eachReached makes the parts of a plan, one cluster after the other in order.
-func (s *changeScope) eachReached(r *reached, make func(*cluster.Cluster, clusterScope) error) error {
+// eachReached goes over the clusters, one after the other in order.
+func (s *changeScope) eachReached(r *reached, use func(*cluster.Cluster, clusterScope) error) error {
 	for _, name := range slices.Sorted(maps.Keys(r.clusters)) {
-		if err := make(r.clusters[name], s.byName[name]); err != nil {
+		if err := use(r.clusters[name], s.byName[name]); err != nil {
 			return err
 		}
 	}

@@ -201,6 +201,9 @@ func (a *applier) take(group string, list []*Change, codes map[Partition]int16) 
 		switch {
 		case !answered:
 			ch.Err = a.c.Explain(errors.New("the broker left the partition out of its answer"), ch.Topic)
+		case errors.Is(err, kerr.UnknownTopicOrPartition) && ch.New == nil:
+			ch.Err = fault.New(fault.Failed, "%s/%s: brokers remove no commit on a topic that does not exist", a.c.Name(), ch.Topic).On(a.c.Name()).
+				WithHint("it goes with the group, or after offsets.retention.minutes")
 		case err != nil:
 			ch.Err = a.explain(err, group, ch.Topic)
 			if joined(err) {

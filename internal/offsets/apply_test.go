@@ -22,18 +22,7 @@ func resetTwo(t *testing.T, k *kafkatest.Cluster, topic string) (apply func(cont
 	k.Commit("g", topic, 0, 5)
 	k.Commit("g", topic, 2, 1)
 	c := open(t, k)
-	changes, err := offsets.Planner{}.Plan(t.Context(), c, []offsets.Wish{{Group: "g", Partition: offsets.Partition{Topic: topic}, Target: offsets.Target{N: 3}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, err := offsets.Groups(t.Context(), c, named("g"), everything)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes = append(changes, offsets.Removal(c, groups, func(at offsets.Partition) (string, bool) { return "", at.Partition == 2 })...)
-	if _, err := offsets.Check(t.Context(), c, changes); err != nil {
-		t.Fatal(err)
-	}
+	changes := twoChanges(t, c, "g", topic)
 	return func(ctx context.Context) []string {
 		offsets.Apply(ctx, c, changes)
 		return allChanged(changes)
@@ -100,6 +89,10 @@ func TestFaultsWhileChanging(t *testing.T) {
 		"members subscribe": {
 			deleting, answer(kerr.GroupSubscribedToTopic.Code),
 			[2]string{"0: 5 -> 3 changed", "2: 1 -> - unchanged ! members of group g subscribe to it"},
+		},
+		"a topic that is gone": {
+			deleting, answer(kerr.UnknownTopicOrPartition.Code),
+			[2]string{"0: 5 -> 3 changed", "2: 1 -> - unchanged ! brokers remove no commit on a topic that does not exist"},
 		},
 		"a lie": {
 			committing, answer(0),

@@ -58,11 +58,12 @@ func allChanged(changes []offsets.Change) (lines []string) {
 }
 
 // commitAs commits with metadata.
-func commitAs(t *testing.T, c *kafkatest.Cluster, group, topic string, partition int32, offset int64, metadata string) {
+func commitAs(t *testing.T, c *kafkatest.Cluster, group string, o kadm.Offset) {
 	t.Helper()
-	c.Commit(group, topic, partition, offset) // which waits for the coordinator
+	c.Commit(group, o.Topic, o.Partition, o.At) // which waits for the coordinator
+	o.LeaderEpoch = -1
 	var all kadm.Offsets
-	all.Add(kadm.Offset{Topic: topic, Partition: partition, At: offset, LeaderEpoch: -1, Metadata: metadata})
+	all.Add(o)
 	if err := c.Admin().CommitAllOffsets(t.Context(), group, all); err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +74,11 @@ func commitAs(t *testing.T, c *kafkatest.Cluster, group, topic string, partition
 func logsOf(rig *kafkatest.Rig) (k *kafkatest.Cluster, topic string) {
 	k = rig.Cluster("east")
 	topic = rig.Name("t")
+	logsIn(k, topic)
+	return k, topic
+}
+
+func logsIn(k *kafkatest.Cluster, topic string) {
 	k.CreateTopic(topic, 3, map[string]string{"retention.ms": "-1"})
 	var records []kafkatest.Record
 	for i := range 10 {
@@ -81,15 +87,14 @@ func logsOf(rig *kafkatest.Rig) (k *kafkatest.Cluster, topic string) {
 	k.Produce(topic, records...)
 	k.Produce(topic, kafkatest.Record{Partition: 2, Value: []byte("x"), Time: 5000})
 	k.DeleteRecords(topic, 0, 2)
-	return k, topic
 }
 
 func TestPlans(t *testing.T) {
 	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
 		k, topic := logsOf(rig)
 		group, other := rig.Name("g"), rig.Name("other")
-		commitAs(t, k, group, topic, 0, 5, "stay")
-		commitAs(t, k, other, topic, 0, 7, "there")
+		commitAs(t, k, group, kadm.Offset{Topic: topic, At: 5, Metadata: "stay"})
+		commitAs(t, k, other, kadm.Offset{Topic: topic, At: 7, Metadata: "there"})
 		k.Commit(other, topic, 2, 1)
 		c := open(t, k)
 		meta := "mine"
@@ -102,7 +107,8 @@ func TestPlans(t *testing.T) {
 			"start and 3": {offsets.Target{Kind: offsets.ToStart, N: 3}, offsets.Planner{}, [3]string{"0: 5/stay -> 5/stay", "1: - -> 0 (asked for 3, the log ends at 0)", "2: - -> 1 (asked for 3, the log ends at 1)"}},
 			"end":         {offsets.Target{Kind: offsets.ToEnd}, offsets.Planner{}, [3]string{"0: 5/stay -> 10", "1: - -> 0", "2: - -> 1"}},
 			"before the end": {
-				offsets.Target{Kind: offsets.ToEnd, N: -1}, offsets.Planner{Strict: true},
+				offsets.Target{Kind: offsets.ToEnd, N: -1},
+				offsets.Planner{Strict: true},
 				[3]string{"0: 5/stay -> 9", "1: - -> - ! partition 1: asked for -1, the log starts at 0", "2: - -> 0"},
 			},
 			"offset": {offsets.Target{N: 1}, offsets.Planner{}, [3]string{
@@ -111,7 +117,7 @@ func TestPlans(t *testing.T) {
 			"time": {offsets.Target{Kind: offsets.ToTime, N: 3500}, offsets.Planner{Strict: true}, [3]string{
 				"0: 5/stay -> 3", "1: - -> 0 (the partition is empty: its end)", "2: - -> 0",
 			}},
-			"time before all": {offsets.Target{Kind: offsets.ToTime}, offsets.Planner{}, [3]string{"0: 5/stay -> 2", "1: - -> 0 (the partition is empty: its end)", "2: - -> 0"}},
+			"time before all":  {offsets.Target{Kind: offsets.ToTime}, offsets.Planner{}, [3]string{"0: 5/stay -> 2", "1: - -> 0 (the partition is empty: its end)", "2: - -> 0"}},
 			"time before 1970": {offsets.Target{Kind: offsets.ToTime, N: -5}, offsets.Planner{}, [3]string{"0: 5/stay -> 2", "1: - -> 0", "2: - -> 0"}},
 			"time after all": {offsets.Target{Kind: offsets.ToTime, N: 9_999_999_999_999}, offsets.Planner{Strict: true}, [3]string{
 				"0: 5/stay -> 10 (2286-11-20T17:46:39.999Z is after the last record: the end)", "1: - -> 0 (the partition is empty: its end)",
@@ -176,7 +182,7 @@ func TestThereAndBack(t *testing.T) {
 		k, topic := logsOf(rig)
 		group := rig.Name("g")
 		const odd = "é\"\\\n\x00 metadata"
-		commitAs(t, k, group, topic, 0, 5, odd)
+		commitAs(t, k, group, kadm.Offset{Topic: topic, At: 5, Metadata: odd})
 		c := open(t, k)
 		wishes := []offsets.Wish{}
 		for p := range int32(3) {
@@ -278,63 +284,100 @@ func TestRollbackOfWhatIsOtherwise(t *testing.T) {
 }
 
 // TestMembersJoinInBetween: nothing of a group is changed that has members, neither
-// when the plan is checked nor when it is carried out.
+// when the plan is checked nor when it is carried out; once they are gone it can be,
+// in groups of either protocol.
 func TestMembersJoinInBetween(t *testing.T) {
 	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
-		k, topic := logsOf(rig)
-		group := rig.Name("g")
-		k.Commit(group, topic, 0, 5)
-		k.Commit(group, topic, 2, 1)
-		c := open(t, k)
-		plan := func() []offsets.Change {
-			changes, err := offsets.Planner{}.Plan(t.Context(), c, []offsets.Wish{{Group: group, Partition: offsets.Partition{Topic: topic}, Target: offsets.Target{N: 3}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			groups, err := offsets.Groups(t.Context(), c, named(group), everything)
-			if err != nil {
-				t.Fatal(err)
-			}
-			gone := offsets.Removal(c, groups, func(at offsets.Partition) (string, bool) { return "", at.Partition == 2 })
-			changes = append(changes, gone...)
-			if _, err := offsets.Check(t.Context(), c, changes); err != nil || changes[0].Err != nil || changes[1].Err != nil {
-				t.Fatalf("%v, %q", err, allChanged(changes))
-			}
-			return changes
-		}
-		changes := plan()
-		member := k.Client(kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.ClientID("reader"), kgo.DisableAutoCommit())
-		joined := func() bool {
-			member.PollFetches(withDeadline(t, 100*time.Millisecond))
-			groups, err := offsets.Groups(t.Context(), c, named(group), everything)
-			return err == nil && groups[0].State == "Stable" && len(groups[0].Members) == 1
-		}
-		for end := time.Now().Add(time.Minute); !joined(); {
-			if time.Now().After(end) {
-				t.Fatal("the member does not join")
-			}
-		}
-		offsets.Apply(t.Context(), c, changes) // as if it had come after the last look
-		want := []string{
-			"0: 5 -> 3 unchanged ! a member has joined group " + group + " in the meantime",
-			"2: 1 -> - unchanged ! a member has joined group " + group + " in the meantime",
-		}
-		if got := allChanged(changes); !slices.Equal(got, want) {
-			t.Errorf("%q", got)
-		}
-		for i := range changes {
-			changes[i].Err = nil
-		}
-		if _, err := offsets.Check(t.Context(), c, changes); err != nil {
-			t.Fatal(err)
-		}
-		if text := fmt.Sprint(changes[0].Err); fault.KindOf(changes[0].Err) != fault.Refused || !strings.Contains(text, "group "+group+" is in use (Stable): reader on 127.0.0.1") {
-			t.Errorf("%v", changes[0].Err)
-		}
-		if at := k.Committed(group, topic, 0); at != 5 {
-			t.Errorf("the commit is %d", at)
-		}
+		t.Run("classic", func(t *testing.T) { membersJoin(t, rig, "classic", kgo.Balancers(kgo.RangeBalancer())) })
+		t.Run("KIP-848", func(t *testing.T) {
+			membersJoin(t, rig, "consumer", kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer())
+		})
 	})
+}
+
+func membersJoin(t *testing.T, rig *kafkatest.Rig, kind string, opts ...kgo.Opt) {
+	k, topic, group := rig.Cluster("east"), rig.Name("t-"+kind), rig.Name(kind)
+	logsIn(k, topic)
+	leave := comeAndGo(t, k, group, topic, opts...)
+	leave()
+	k.Commit(group, topic, 0, 5)
+	k.Commit(group, topic, 2, 1)
+	c := open(t, k)
+	changes := twoChanges(t, c, group, topic)
+	leave = comeAndGo(t, k, group, topic, opts...)
+	offsets.Apply(t.Context(), c, changes) // as if it had joined after the last look
+	want := []string{
+		"0: 5 -> 3 unchanged ! a member has joined group " + group + " in the meantime",
+		"2: 1 -> - unchanged ! a member has joined group " + group + " in the meantime",
+	}
+	if got := allChanged(changes); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	for i := range changes {
+		changes[i].Err, changes[i].Outcome = nil, offsets.Planned
+	}
+	groups, err := offsets.Check(t.Context(), c, changes)
+	if err != nil || string(groups[group].Kind) != kind {
+		t.Fatalf("%v, %s", err, groups[group].Kind)
+	}
+	if text := fmt.Sprint(changes[0].Err); fault.KindOf(changes[0].Err) != fault.Refused || !strings.Contains(text, "group "+group+" is in use (Stable): reader on 127.0.0.1") {
+		t.Errorf("%v", changes[0].Err)
+	}
+	if at := k.Committed(group, topic, 0); at != 5 {
+		t.Errorf("the commit is %d", at)
+	}
+	leave()
+	changes = twoChanges(t, c, group, topic)
+	offsets.Apply(t.Context(), c, changes)
+	if got := allChanged(changes); !slices.Equal(got, []string{"0: 5 -> 3 changed", "2: 1 -> - changed"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// twoChanges plans that partition 0 of a group goes to 3, and that the commit of
+// partition 2 is removed; both may be done.
+func twoChanges(t *testing.T, c *cluster.Cluster, group, topic string) []offsets.Change {
+	t.Helper()
+	changes, err := offsets.Planner{}.Plan(t.Context(), c, []offsets.Wish{{Group: group, Partition: offsets.Partition{Topic: topic}, Target: offsets.Target{N: 3}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := offsets.Groups(t.Context(), c, named(group), everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes = append(changes, offsets.Removal(c, groups, func(at offsets.Partition) (string, bool) { return "", at.Partition == 2 })...)
+	if _, err := offsets.Check(t.Context(), c, changes); err != nil || len(changes) != 2 || changes[0].Err != nil || changes[1].Err != nil {
+		t.Fatalf("%v, %q", err, allChanged(changes))
+	}
+	return changes
+}
+
+// comeAndGo makes a member of a group, and returns what has it leave again.
+func comeAndGo(t *testing.T, k *kafkatest.Cluster, group, topic string, opts ...kgo.Opt) (leave func()) {
+	t.Helper()
+	c := open(t, k)
+	member := k.Client(append([]kgo.Opt{kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.ClientID("reader"), kgo.DisableAutoCommit()}, opts...)...)
+	is := func(state string, members int) bool {
+		groups, err := offsets.Groups(t.Context(), c, named(group), everything)
+		return err == nil && groups[0].State == state && len(groups[0].Members) == members
+	}
+	end := time.Now().Add(time.Minute)
+	for !is("Stable", 1) {
+		member.PollFetches(withDeadline(t, 100*time.Millisecond))
+		if time.Now().After(end) {
+			t.Fatal("the member does not join")
+		}
+	}
+	return func() {
+		member.Close()
+		for !is("Empty", 0) {
+			if time.Now().After(end) {
+				t.Fatal("the member does not leave")
+			}
+			<-withDeadline(t, 50*time.Millisecond).Done()
+		}
+	}
 }
 
 func withDeadline(t *testing.T, d time.Duration) context.Context {
