@@ -163,6 +163,13 @@ func TestWhatKafkaConsumerGroupsGetsWrong(t *testing.T) {
 	if err := os.WriteFile(short, []byte(l.t+",0\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	twice, twiceFile := rig.Name("twice"), filepath.Join(dir, "twice.csv")
+	c.Commit(twice, l.t, 0, 10)
+	if err := os.WriteFile(twiceFile, []byte(l.t+",0,1\n"+l.t+",0,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	busy := rig.Name("busy")
+	memberOf(t, c, busy, l.u)
 	kcm := []string{"-b", "east=" + c.Bootstrap(), "offsets"}
 	export := run(t, slices.Concat(kcm, []string{"export", "-g", half, l.t}))
 	export.exits(t, 0)
@@ -177,6 +184,8 @@ func TestWhatKafkaConsumerGroupsGetsWrong(t *testing.T) {
 		[]string{"--reset-offsets", "--export", "--to-current", "--topic", l.t, "--group", half},
 		[]string{"--reset-offsets", "--from-file", short, "--group", broken, "--execute"},
 		[]string{"--reset-offsets", "--from-file", oddFile, "--group", lines, "--group", half, "--execute"},
+		[]string{"--reset-offsets", "--from-file", twiceFile, "--group", twice, "--execute"},
+		[]string{"--reset-offsets", "--export", "--to-current", "--all-topics", "--group", busy},
 	)
 	// It exports the end for what was never committed.
 	if got, want := csvLines(java[0].Out), []string{l.t + ",0,10", l.t + ",1,20", l.t + ",2,0"}; !slices.Equal(got, want) {
@@ -204,5 +213,21 @@ func TestWhatKafkaConsumerGroupsGetsWrong(t *testing.T) {
 	r.exits(t, 0)
 	if got := c.Committed(lines, l.t, 0); got != 10 {
 		t.Errorf("kcm has put the group of two lines to %d, want 10", got)
+	}
+	// Of two lines about one partition it takes the later one.
+	if got := c.Committed(twice, l.t, 0); got != 2 {
+		t.Errorf("kafka-consumer-groups has put the group to %d, want 2: %s", got, java[3].Out)
+	}
+	r = run(t, slices.Concat(kcm, []string{"import", "-g", kept, twiceFile, "--execute"}))
+	r.exits(t, 2)
+	r.says(t, 1, "twice.csv:2: ", "it is in line 1 already")
+	// It exports nothing of a group in use, and ends with 0.
+	if java[4].Code != 0 || strings.Contains(java[4].Out, ",") && !strings.Contains(java[4].Out, "Error") {
+		t.Errorf("kafka-consumer-groups exports of a group in use (exit code %d): %s", java[4].Code, java[4].Out)
+	}
+	r = run(t, slices.Concat(kcm, []string{"export", "-g", busy}))
+	r.exits(t, 0)
+	if want := []string{fmt.Sprintf("%s,0,%d", l.u, c.Committed(busy, l.u, 0))}; !slices.Equal(r.stdout, want) {
+		t.Errorf("kcm exports of a group in use %q, want %q", r.stdout, want)
 	}
 }
