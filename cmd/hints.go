@@ -38,6 +38,9 @@ var verbs = map[string]string{
 	"rewind":    "kcm offsets reset -g GROUP STREAM --to SPEC",
 	"rollback":  "kcm offsets rollback FILE",
 	"undo":      "kcm offsets rollback FILE",
+	"export":    "kcm offsets export -g GROUP -c CLUSTER",
+	"import":    "kcm offsets import -g GROUP -c CLUSTER FILE",
+	"translate": "kcm offsets translate --from CLUSTER --to CLUSTER -g GROUP",
 	"produce":   "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"producer":  "kcm does not write records of its own; use kcat -P, rpk topic produce or kafka-console-producer",
 	"acl":       "kcm leaves access control to the tools of each cluster, such as kafka-acls",
@@ -156,6 +159,7 @@ var flagHints = map[string]string{
 	"force":               "--execute carries a plan out; a group that has members is always refused",
 	"reset-offsets":       "kcm offsets reset -g GROUP STREAM --to SPEC",
 	"delete-offsets":      "kcm offsets delete -g GROUP STREAM",
+	"export":              "kcm offsets export -g GROUP -c CLUSTER",
 }
 
 // offsetsVerbs are the verbs of kcm offsets by the words of other tools.

@@ -49,7 +49,8 @@ func newOffsetsImportCmd(env *Env) *cobra.Command {
 		Example: `  kcm offsets import -g billing -c east billing.csv
   kcm offsets import -g billing -c east billing.csv --execute
   kcm offsets import commits.json -g billing --strict`,
-		Args: takesOne("a file of offsets", "FILE"),
+		Args:              takesOne("a file of offsets", "FILE"),
+		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.parts, err = spec.ParsePartitions(parts); err != nil {
 				return err

@@ -223,34 +223,41 @@ func (d *translationDoc) verdict() error {
 	if d.failed != nil {
 		return d.failed
 	}
-	open, rows, rest := 0, 0, ""
-	if d.Executed {
-		rest = "; the rest was committed"
-	}
-	for g := range d.groups {
-		for _, p := range g.Partitions {
-			rows++
-			if p.Error != nil && p.outside && d.o.strict {
-				return fault.New(fault.Refused, "%s/%s: partition %d: %s", d.To, text(p.Topic), p.Partition, *p.Error).On(d.To)
-			}
-			if p.Offset == nil || p.Error != nil {
-				open++
-			}
-		}
-	}
+	open, rows, err := d.open()
 	switch {
+	case err != nil:
+		return err
 	case len(d.Missing) > 0:
 		return d.missing(rows > 0)
 	case rows == 0:
 		return fault.New(fault.Failed, "there is nothing to translate: no group that is meant has committed anything on %s, or has a checkpoint on %s", d.From, d.To)
+	case open > 0 && d.Executed:
+		return fault.New(fault.Partial, "%d of %s not translated: pending or unmapped; the rest was committed", open, count(int64(rows), "partition"))
 	case open > 0:
-		return fault.New(fault.Partial, "%d of %s not translated: pending or unmapped%s", open, count(int64(rows), "partition"), rest)
+		return fault.New(fault.Partial, "%d of %s not translated: pending or unmapped", open, count(int64(rows), "partition"))
 	case !d.Complete:
 		return fault.New(fault.Partial, "the answer is not complete: a topic could not be read to its end")
 	case !d.got.Asked && d.Via == string(offsets.ViaAuto):
 		return fault.New(fault.Partial, "%s was not asked: only checkpoints say where groups stand", d.From)
 	}
 	return nil
+}
+
+// open counts the rows, and those that have no offset; the error is about one that
+// --strict refuses.
+func (d *translationDoc) open() (open, rows int, err error) {
+	for g := range d.groups {
+		for _, p := range g.Partitions {
+			rows++
+			if p.Error != nil && p.outside && d.o.strict {
+				return open, rows, fault.New(fault.Refused, "%s/%s: partition %d: %s", d.To, text(p.Topic), p.Partition, *p.Error).On(d.To)
+			}
+			if p.Offset == nil || p.Error != nil {
+				open++
+			}
+		}
+	}
+	return open, rows, nil
 }
 
 // missing is the error of groups that nobody knows.

@@ -4,13 +4,16 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
@@ -171,6 +174,82 @@ func translatesAsJavaDoes(t *testing.T, rig *kafkatest.Rig, policy string, east,
 	}
 	m.checkMirrors(java)
 	m.checkAuto(g, java)
+	m.checkExecute(g, java)
+}
+
+// committed are the commits on the target of the groups that Java has answers for, in
+// its form and order.
+func (m mirrored) committed(java kafkatest.MirrorAnswers) (list []kafkatest.MirrorOffset) {
+	m.t.Helper()
+	seen := map[string]bool{}
+	for _, o := range java.Offsets {
+		if seen[o.Group] {
+			continue
+		}
+		seen[o.Group] = true
+		got, err := m.west.Admin().FetchOffsets(m.t.Context(), o.Group)
+		if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+			m.t.Fatal(err)
+		}
+		for _, c := range got.Sorted() {
+			list = append(list, kafkatest.MirrorOffset{Group: o.Group, Topic: c.Topic, Partition: c.Partition, Offset: c.At, Metadata: c.Metadata})
+		}
+	}
+	return sorted(list)
+}
+
+// checkExecute checks what --execute commits: by checkpoints what Java says, to the
+// byte of the metadata; then by whatever there is, never back; and rollback takes it
+// away.
+func (m mirrored) checkExecute(g string, java kafkatest.MirrorAnswers) {
+	t := m.t
+	t.Helper()
+	if got := m.committed(java); len(got) != 0 {
+		t.Fatalf("there are commits already: %+v", got)
+	}
+	snapshot := filepath.Join(t.TempDir(), "before.json")
+	tr, r := m.translate("checkpoints", "--group-regex", g+".*", "--execute", "--snapshot", snapshot)
+	if want := sorted(java.Offsets); !slices.Equal(tr.offsets(), want) { // a checkpoint may have come since
+		t.Logf("kcm commits by checkpoints other than\n%+v", want)
+		java = m.west.MirrorAnswers(m.alias, g+".*", m.config)
+	}
+	byCheckpoints := m.committed(java)
+	// A commit of 0 needs no checkpoint: kcm has it where MirrorMaker 2 has written none.
+	expected := slices.DeleteFunc(slices.Clone(byCheckpoints), func(o kafkatest.MirrorOffset) bool {
+		return o.Offset == 0 && !slices.ContainsFunc(java.Offsets, func(j kafkatest.MirrorOffset) bool {
+			return j.Group == o.Group && j.Topic == o.Topic && j.Partition == o.Partition
+		})
+	})
+	if want := sorted(java.Offsets); !slices.Equal(expected, want) {
+		t.Errorf("by checkpoints kcm commits (exit code %d: %s)\n%+v\nJava says\n%+v", r.code, strings.Join(r.stderr, "\n"), byCheckpoints, want)
+	}
+	tr, r = m.translate("auto", "--group-regex", g+".*", "--execute")
+	r.exits(t, 0)
+	now := map[string]int64{}
+	for _, o := range m.committed(java) {
+		now[fmt.Sprint(o.Group, o.Topic, o.Partition)] = o.Offset
+	}
+	for _, o := range byCheckpoints {
+		if at := now[fmt.Sprint(o.Group, o.Topic, o.Partition)]; at < o.Offset {
+			t.Errorf("%s %s/%d went back from %d to %d", o.Group, o.Topic, o.Partition, o.Offset, at)
+		}
+	}
+	for _, group := range tr.Groups {
+		for _, p := range group.Partitions {
+			if at := now[fmt.Sprint(group.Group, p.Topic, p.Partition)]; p.Offset == nil || at != *p.Offset {
+				t.Errorf("%s %s/%d is committed at %d, translated to %v", group.Group, p.Topic, p.Partition, at, p.Offset)
+			}
+		}
+	}
+	r = run(t, []string{"-m", m.file, "offsets", "rollback", snapshot, "--execute", "--allow-changed"})
+	r.exits(t, 0)
+	for _, o := range m.committed(java) {
+		if slices.ContainsFunc(byCheckpoints, func(b kafkatest.MirrorOffset) bool {
+			return b.Group == o.Group && b.Topic == o.Topic && b.Partition == o.Partition
+		}) {
+			t.Errorf("%s %s/%d is still committed after rollback", o.Group, o.Topic, o.Partition)
+		}
+	}
 }
 
 // checkAuto checks what kcm finds by whatever there is.
@@ -203,8 +282,11 @@ func (m mirrored) checkAuto(g string, java kafkatest.MirrorAnswers) {
 		t.Errorf("%d rows, want 11", rows)
 	}
 	tr, r := m.translate("auto", "-g", "unmirrored-"+m.policy, "orders")
-	if len(tr.Groups) != 1 || len(tr.Groups[0].Partitions) != 1 || tr.Groups[0].Partitions[0].Via != "syncs" {
+	if len(tr.Groups) != 1 || len(tr.Groups[0].Partitions) != 1 {
 		t.Errorf("a group that MirrorMaker 2 leaves out: %+v", tr.Groups)
+	} else if p := tr.Groups[0].Partitions[0]; p.Offset == nil || *p.Offset > p.SourceOffset || p.Via != "syncs" && p.Via != "timestamp" {
+		// Where its records have times of their own, those may be nearer than a sync.
+		t.Errorf("a group that MirrorMaker 2 leaves out: %+v", p)
 	}
 	r.exits(t, 0)
 }

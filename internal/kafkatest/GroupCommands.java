@@ -11,21 +11,18 @@ import org.apache.kafka.tools.consumer.group.ConsumerGroupCommand;
 
 /**
  * Runs kafka-consumer-groups once for each line of standard input, whose words are its arguments in base64. A line of
- * output is the exit code and, in base64, what it wrote.
+ * output is the exit code and, in base64 with a dash in front, what it wrote to standard output and to standard error.
  */
 public class GroupCommands {
-    private static class Ended extends RuntimeException {
-        final int code;
+    private static class Ended extends RuntimeException { }
 
-        Ended(int code) {
-            this.code = code;
-        }
-    }
+    private static int code;
 
     public static void main(String[] args) throws Exception {
         PrintStream stdout = System.out;
-        Exit.setExitProcedure((code, message) -> {
-            throw new Ended(code);
+        Exit.setExitProcedure((status, message) -> {
+            code = status;
+            throw new Ended();
         });
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -35,19 +32,24 @@ public class GroupCommands {
             for (String word : line.split(" ")) {
                 words.add(new String(Base64.getDecoder().decode(word), StandardCharsets.UTF_8));
             }
-            ByteArrayOutputStream wrote = new ByteArrayOutputStream();
-            PrintStream to = new PrintStream(wrote, true, StandardCharsets.UTF_8);
-            System.setOut(to);
-            System.setErr(to);
-            int code = 0;
+            ByteArrayOutputStream out = new ByteArrayOutputStream();
+            ByteArrayOutputStream err = new ByteArrayOutputStream();
+            System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+            System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+            code = 0;
             try {
                 ConsumerGroupCommand.main(words.toArray(new String[0]));
             } catch (Ended e) {
-                code = e.code;
+                // it has its code
             }
-            to.flush();
-            stdout.println(code + " " + Base64.getEncoder().encodeToString(wrote.toByteArray()));
+            System.out.flush();
+            System.err.flush();
+            stdout.println(code + " " + base64(out) + " " + base64(err));
         }
         stdout.flush();
+    }
+
+    private static String base64(ByteArrayOutputStream b) {
+        return "-" + Base64.getEncoder().encodeToString(b.toByteArray());
     }
 }

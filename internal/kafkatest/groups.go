@@ -15,8 +15,8 @@ var groupCommands []byte
 // GroupCommand is what a run of kafka-consumer-groups came to. It ends with 0 for
 // most of what goes wrong, and writes errors among its results.
 type GroupCommand struct {
-	Code int
-	Out  string
+	Code     int
+	Out, Err string
 }
 
 // GroupCommands runs Apache's kafka-consumer-groups with each of the lists of
@@ -42,12 +42,18 @@ func (c *Cluster) GroupCommands(calls ...[]string) []GroupCommand {
 	}
 	list := make([]GroupCommand, len(calls))
 	for i, line := range out {
-		code, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		wrote, err := base64.StdEncoding.DecodeString(text)
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			c.t.Fatalf("cluster %s: an answer is %q", c.name, line)
+		}
+		var err error
+		list[i].Code, err = strconv.Atoi(f[0])
 		c.check(err)
-		list[i].Code, err = strconv.Atoi(code)
-		c.check(err)
-		list[i].Out = string(wrote)
+		for j, to := range []*string{&list[i].Out, &list[i].Err} {
+			wrote, err := base64.StdEncoding.DecodeString(f[j+1][1:])
+			c.check(err)
+			*to = string(wrote)
+		}
 	}
 	return list
 }
