@@ -15,8 +15,19 @@ import (
 // were translated to. What has no offset, is there already, or would move a group
 // back that may not be, is left out; what --strict refuses carries the reason.
 func (d *translationDoc) changes(yield func(offsets.Change) bool) {
-	for _, g := range d.got.Groups {
-		prior := d.prior[g.Group]
+	for i := range d.got.Groups {
+		for c := range d.changesOf(&d.got.Groups[i]) {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// changesOf are those of one group.
+func (d *translationDoc) changesOf(g *offsets.TranslatedGroup) func(yield func(offsets.Change) bool) {
+	prior := d.prior[g.Group]
+	return func(yield func(offsets.Change) bool) {
 		for i := range g.Partitions {
 			t := &g.Partitions[i]
 			if t.Offset == nil {
@@ -101,10 +112,14 @@ func (d *translationDoc) tellDone() {
 // tellBusy tells which groups --execute would be refused for.
 func (d *translationDoc) tellBusy() {
 	var busy []string
-	for c := range d.changes {
-		g := d.prior[c.Group]
-		if name := output.Exact(c.Group); g.Err == nil && g.Kind != cluster.NoGroup && !g.Quiet() && !slices.Contains(busy, name) {
-			busy = append(busy, name)
+	for i := range d.got.Groups {
+		g := &d.got.Groups[i]
+		if on := d.prior[g.Group]; on.Err != nil || on.Kind == cluster.NoGroup || on.Quiet() {
+			continue
+		}
+		for range d.changesOf(g) {
+			busy = append(busy, output.Exact(g.Group))
+			break
 		}
 	}
 	if len(busy) > 0 {
