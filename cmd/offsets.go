@@ -25,6 +25,7 @@ func newOffsetsCmd(env *Env) *cobra.Command {
   kcm offsets lag -g billing             how far a group is behind, everywhere
   kcm offsets lag -g billing orders      in one stream
   kcm offsets translate --from east --to west -g billing
+  kcm offsets export -g billing -c east > billing.csv
   kcm offsets reset -g billing orders --to @-1h
   kcm offsets reset -g billing orders --to @-1h --execute
   kcm offsets rollback kcm-offsets-20260303T140005Z.json --execute`,
