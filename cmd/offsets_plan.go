@@ -200,6 +200,7 @@ func applied(ctx context.Context, env *Env, changes []offsets.Change) error {
 // tellEmptied tells which groups have no commits any more.
 func tellEmptied(env *Env, groups map[string]map[string]offsets.Group, changes []offsets.Change) {
 	left := map[[2]string]int{}
+	told := 0
 	for i := range changes {
 		c := &changes[i]
 		key := [2]string{c.Cluster, c.Group}
@@ -207,10 +208,16 @@ func tellEmptied(env *Env, groups map[string]map[string]offsets.Group, changes [
 			left[key] = len(groups[c.Cluster][c.Group].Commits)
 		}
 		if c.Outcome == offsets.Changed && c.New == nil && c.Prior != nil {
-			if left[key]--; left[key] == 0 {
+			if left[key]--; left[key] > 0 {
+				continue
+			}
+			if told++; told <= mostGroupsTold {
 				env.run.notices.Notef("%s: group %s has no commits left; brokers forget such a group", c.Cluster, c.Group)
 			}
 		}
+	}
+	if told > mostGroupsTold {
+		env.run.notices.Notef("and so it is with %s more", count(int64(told-mostGroupsTold), "group"))
 	}
 }
 

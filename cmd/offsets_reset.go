@@ -228,6 +228,9 @@ func (o *resetOptions) oneCluster() error {
 	return nil
 }
 
+// mostGroupsTold is how many groups are told each by itself.
+const mostGroupsTold = 5
+
 // lacking tells of groups that do not exist. That one is made is allowed: it may be
 // a slip all the same.
 func (o *resetOptions) lacking(ctx context.Context, parts []part) error {
@@ -242,7 +245,11 @@ func (o *resetOptions) lacking(ctx context.Context, parts []part) error {
 	if o.into != "" {
 		return nil
 	}
-	for _, name := range names {
+	for i, name := range names {
+		if i == mostGroupsTold && len(names) > i+1 {
+			o.env.run.notices.Warnf("and %d groups more do not exist yet", len(names)-i)
+			break
+		}
 		like := ""
 		if near := fault.Nearest(name, sortedUnique(near)); near != "" {
 			like = "; did you mean " + near + "?"

@@ -3,6 +3,7 @@ package offsets
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,13 +33,14 @@ func Apply(ctx context.Context, c *cluster.Cluster, changes []Change) {
 	a := applier{c: c, ctx: context.WithoutCancel(ctx)}
 	var busy sync.WaitGroup
 	slots := make(chan struct{}, groupsAtOnce)
-	for _, group := range groupsOf(changes) {
-		var own []*Change
-		for i := range changes {
-			if changes[i].Group == group && !changes[i].Keep {
-				own = append(own, &changes[i])
-			}
+	by := map[string][]*Change{}
+	for i := range changes {
+		if ch := &changes[i]; !ch.Keep {
+			by[ch.Group] = append(by[ch.Group], ch)
 		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(by)) {
+		own := by[group]
 		slots <- struct{}{}
 		if err := ctx.Err(); err != nil {
 			fail(own, err)

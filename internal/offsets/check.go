@@ -1,6 +1,7 @@
 package offsets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,7 +55,7 @@ func (ch *Change) forbidden(c *cluster.Cluster, g Group, t cluster.Topic) error 
 	case t.Err != nil:
 		return t.Err
 	}
-	if !slices.ContainsFunc(t.Partitions, func(p cluster.Partition) bool { return p.ID == ch.Partition.Partition }) {
+	if _, there := slices.BinarySearchFunc(t.Partitions, ch.Partition.Partition, func(p cluster.Partition, id int32) int { return cmp.Compare(p.ID, id) }); !there {
 		return fault.New(fault.Refused, "%s/%s: there is no partition %d", c.Name(), ch.Topic, ch.Partition.Partition).On(c.Name())
 	}
 	return nil

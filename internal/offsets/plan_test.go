@@ -120,8 +120,8 @@ func TestPlans(t *testing.T) {
 			"time before all":  {offsets.Target{Kind: offsets.ToTime}, offsets.Planner{}, [3]string{"0: 5/stay -> 2", "1: - -> 0 (the partition is empty: its end)", "2: - -> 0"}},
 			"time before 1970": {offsets.Target{Kind: offsets.ToTime, N: -5}, offsets.Planner{}, [3]string{"0: 5/stay -> 2", "1: - -> 0", "2: - -> 0"}},
 			"time after all": {offsets.Target{Kind: offsets.ToTime, N: 9_999_999_999_999}, offsets.Planner{Strict: true}, [3]string{
-				"0: 5/stay -> 10 (2286-11-20T17:46:39.999Z is after the last record: the end)", "1: - -> 0 (the partition is empty: its end)",
-				"2: - -> 1 (2286-11-20T17:46:39.999Z is after the last record: the end)",
+				"0: 5/stay -> 10 (no record is of 2286-11-20T17:46:39.999Z or later: the end)", "1: - -> 0 (the partition is empty: its end)",
+				"2: - -> 1 (no record is of 2286-11-20T17:46:39.999Z or later: the end)",
 			}},
 			"current": {offsets.Target{Kind: offsets.ToCurrent}, offsets.Planner{}, [3]string{
 				"0: 5/stay -> 5/stay", "1: - -> 0 (group " + group + " has no commit: the end)", "2: - -> 1 (group " + group + " has no commit: the end)",
@@ -157,6 +157,29 @@ func TestPlans(t *testing.T) {
 					t.Errorf("it is\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(test.want[:], "\n"))
 				}
 			})
+		}
+	})
+}
+
+// TestTimesOfRecordsWithoutTime: a partition whose records have the timestamp -1 has
+// none of any time or later. It is told, and never committed as -1.
+func TestTimesOfRecordsWithoutTime(t *testing.T) {
+	kafkatest.Each(t, func(t *testing.T, rig *kafkatest.Rig) {
+		k, topic := rig.Cluster("east"), rig.Name("t")
+		k.CreateTopic(topic, 1, nil)
+		k.Produce(topic, kafkatest.Record{Value: []byte("x"), Time: -1}, kafkatest.Record{Value: []byte("x"), Time: -1})
+		c := open(t, k)
+		for _, ms := range []int64{0, 1500} {
+			changes, err := offsets.Planner{}.Plan(t.Context(), c, []offsets.Wish{{
+				Group: rig.Name("g"), Partition: offsets.Partition{Topic: topic}, Target: offsets.Target{Kind: offsets.ToTime, N: ms},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"0: - -> 2 (the group is new; no record is of " + time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.999Z07:00") + " or later: the end)"}
+			if got := allChanged(changes); !slices.Equal(got, want) {
+				t.Errorf("%q", got)
+			}
 		}
 	})
 }

@@ -58,6 +58,7 @@ type snapshotDoc struct {
 	Snapshot json.RawMessage `json:"snapshot"`
 }
 
+// snapshotBody is written with a change a line.
 type snapshotBody struct {
 	Written time.Time           `json:"written"`
 	Changes []snapshotChangeDoc `json:"changes"`
@@ -112,20 +113,28 @@ func (s *text) UnmarshalJSON(b []byte) error {
 
 // Append appends the snapshot as it is written to a file.
 func (s *Snapshot) Append(buf []byte) ([]byte, error) {
-	body := snapshotBody{Written: s.Written, Changes: make([]snapshotChangeDoc, 0, len(s.Changes))}
-	for i := range s.Changes {
-		ch := &s.Changes[i]
-		body.Changes = append(body.Changes, snapshotChangeDoc{
-			Cluster: text(ch.Cluster), ClusterID: text(ch.ClusterID), Group: text(ch.Group), Topic: text(ch.Topic), Partition: ch.Partition.Partition,
-			TopicID: cluster.IDText(ch.TopicID), Prior: commitDoc(ch.Prior), New: commitDoc(ch.New),
-		})
-	}
-	state, err := json.MarshalIndent(body, "", " ")
+	written, err := json.Marshal(s.Written)
 	if err != nil {
 		return buf, err
 	}
-	buf = fmt.Appendf(buf, "{\"format\": %q, \"version\": %d, \"crc32c\": %q, \"snapshot\":\n", snapshotFormat, snapshotVersion, sumOf(state))
-	buf = append(buf, state...)
+	body := fmt.Appendf(nil, "{\"written\": %s, \"changes\": [", written)
+	for i := range s.Changes {
+		ch := &s.Changes[i]
+		line, err := json.Marshal(snapshotChangeDoc{
+			Cluster: text(ch.Cluster), ClusterID: text(ch.ClusterID), Group: text(ch.Group), Topic: text(ch.Topic), Partition: ch.Partition.Partition,
+			TopicID: cluster.IDText(ch.TopicID), Prior: commitDoc(ch.Prior), New: commitDoc(ch.New),
+		})
+		if err != nil {
+			return buf, err
+		}
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(append(body, '\n'), line...)
+	}
+	body = append(body, "\n]}"...)
+	buf = fmt.Appendf(buf, "{\"format\": %q, \"version\": %d, \"crc32c\": %q, \"snapshot\":\n", snapshotFormat, snapshotVersion, sumOf(body))
+	buf = append(buf, body...)
 	return append(buf, "}\n"...), nil
 }
 

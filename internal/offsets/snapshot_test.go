@@ -75,7 +75,7 @@ func TestBadSnapshots(t *testing.T) {
 		"other JSON":      {`{"rows": []}`, "it is no snapshot"},
 		"a state file":    {`{"format": "kcm-state", "version": 1}`, "it is no snapshot"},
 		"cut short":       {string(good[:len(good)/2]), "it is damaged"},
-		"changed":         {strings.Replace(string(good), `"offset": 4`, `"offset": 5`, 1), "its checksum is wrong"},
+		"changed":         {strings.Replace(string(good), `"offset":4`, `"offset":5`, 1), "its checksum is wrong"},
 		"newer":           {strings.Replace(string(good), `"version": 1`, `"version": 2`, 1), "version 2 of the file"},
 		"a field more":    {strings.Replace(string(good), `"version": 1`, `"version": 1, "more": 1`, 1), "it is damaged"},
 		"something after": {string(good) + "{}", "it is damaged"},

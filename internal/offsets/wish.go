@@ -226,7 +226,7 @@ func (s *seat) atTime(ms int64) int64 {
 	if s.start == s.end {
 		s.note("the partition is empty: its end")
 	} else {
-		s.note("%s is after the last record: the end", when)
+		s.note("no record is of %s or later: the end", when)
 	}
 	return s.end
 }
