@@ -110,11 +110,16 @@ func (w *walker) writePlain(dst []byte, m *content) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
+	return closed(dst, start), nil
+}
+
+// closed makes an object of members that begin at start, each with a comma before it.
+func closed(dst []byte, start int) []byte {
 	if len(dst) == start {
-		return append(dst, "{}"...), nil
+		return append(dst, "{}"...)
 	}
 	dst[start] = '{'
-	return append(dst, '}'), nil
+	return append(dst, '}')
 }
 
 // last returns the value of a singular field that is no message, 0 when there is
@@ -202,7 +207,7 @@ func (w *walker) writeValue(dst []byte, m *content) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	n := copy(dst[start:], dst[start+len(f.label):])
+	n := copy(dst[start:], dst[start+f.label.Len():])
 	return dst[:start+n], nil
 }
 
