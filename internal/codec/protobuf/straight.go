@@ -1,10 +1,6 @@
 package protobuf
 
-import (
-	"errors"
-
-	"github.com/kcm-cli/kcm/internal/codec"
-)
+import "errors"
 
 // errDisorder ends the attempt to write a record while it is read.
 var errDisorder = errors.New("fields that are not in the order of their numbers")
@@ -58,12 +54,11 @@ func (w *walker) along(dst, b []byte, t *table, depth int) ([]byte, error) {
 			i = end
 			continue
 		}
-		if s.place <= last || s.oneof >= 0 && oneofs>>s.oneof&1 != 0 {
+		one := s.inOneof()
+		if s.place <= last || oneofs&one != 0 {
 			return dst, errDisorder
 		}
-		if s.oneof >= 0 {
-			oneofs |= 1 << s.oneof
-		}
+		oneofs |= one
 		if w.absent {
 			dst = t.appendAbsent(dst, last+1, s.place)
 		}
@@ -82,19 +77,17 @@ func (w *walker) along(dst, b []byte, t *table, depth int) ([]byte, error) {
 			return dst, err
 		}
 	}
-	if w.absent {
-		dst = t.appendAbsent(dst, last+1, int32(len(t.fields)))
-	}
-	if len(w.unknown) > unknown {
-		dst = codec.AppendBytes(append(dst, `,"@unknown":`...), w.unknown[unknown:])
-		w.unknown = w.unknown[:unknown]
-	}
+	dst = w.ending(dst, t, last+1, unknown)
+	w.unknown = w.unknown[:unknown]
 	return closed(dst, start), nil
 }
 
 // several writes a repeated field or a map, of which the first value is known, and
 // those that follow it, from i on, side by side. It returns where they end.
 func (w *walker) several(dst []byte, m *content, first found, i int) ([]byte, int, error) {
+	if f := &m.t.fields[first.place]; f.shape == list && f.kind == kindMessage {
+		return w.messages(dst, m, first, i)
+	}
 	base := len(w.found)
 	w.found = append(w.found, first)
 	for i < len(m.b) {
@@ -113,4 +106,27 @@ func (w *walker) several(dst []byte, m *content, first found, i int) ([]byte, in
 	dst, err := w.field(dst, m, &m.t.fields[first.place], m.all)
 	w.found = w.found[:base]
 	return dst, i, err
+}
+
+// messages is several for a repeated field of messages.
+func (w *walker) messages(dst []byte, m *content, first found, i int) ([]byte, int, error) {
+	f := &m.t.fields[first.place]
+	dst = append(f.label.Append(dst), '[')
+	for v := first.v; ; dst = append(dst, ',') {
+		var err error
+		if dst, err = w.message(dst, at(m.b, v), f.msg, m.depth-1); err != nil {
+			return dst, i, err
+		}
+		if i == len(m.b) {
+			return append(dst, ']'), i, nil
+		}
+		tag, following, end := next(m.b, i)
+		if end < 0 {
+			return dst, i, errDisorder
+		}
+		if s := m.t.slot(tag >> 3); s.place != first.place || !s.takes(uint8(tag&7)) {
+			return append(dst, ']'), i, nil
+		}
+		v, i = following, end
+	}
 }

@@ -81,6 +81,14 @@ type slot struct {
 	packable bool
 }
 
+// inOneof is the bit of the field's oneof, 0 without one.
+func (s slot) inOneof() uint64 {
+	if s.oneof < 0 {
+		return 0
+	}
+	return 1 << s.oneof
+}
+
 // slot returns that of a field number.
 func (t *table) slot(number uint64) slot {
 	if number < uint64(len(t.dense)) {

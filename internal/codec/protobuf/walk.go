@@ -76,10 +76,9 @@ func (w *walker) index(b []byte, t *table, depth int) error {
 		s := t.slot(tag >> 3)
 		if wire := uint8(tag & 7); s.takes(wire) {
 			all = append(all, found{v: v, place: s.place, packed: wire != s.wire})
-			if s.oneof >= 0 {
-				contested = contested || oneofs>>s.oneof&1 != 0
-				oneofs |= 1 << s.oneof
-			}
+			one := s.inOneof()
+			contested = contested || oneofs&one != 0
+			oneofs |= one
 			sorted = sorted && s.place >= last
 			last = s.place
 		} else if w.keep {
@@ -157,13 +156,19 @@ func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 		}
 		i = j
 	}
+	return w.ending(dst, m.t, next, m.unknown), nil
+}
+
+// ending writes what stands behind a message's fields: those from next on that are
+// not there, and its part of unknown.
+func (w *walker) ending(dst []byte, t *table, next int32, unknown int) []byte {
 	if w.absent {
-		dst = m.t.appendAbsent(dst, next, int32(len(m.t.fields)))
+		dst = t.appendAbsent(dst, next, int32(len(t.fields)))
 	}
-	if len(w.unknown) > m.unknown {
-		dst = codec.AppendBytes(append(dst, `,"@unknown":`...), w.unknown[m.unknown:])
+	if len(w.unknown) > unknown {
+		dst = codec.AppendBytes(append(dst, `,"@unknown":`...), w.unknown[unknown:])
 	}
-	return dst, nil
+	return dst
 }
 
 // one writes a singular field that is no message.
