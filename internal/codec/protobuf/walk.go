@@ -38,8 +38,15 @@ func (w *walker) message(dst, b []byte, t *table, depth int) ([]byte, error) {
 	if depth <= 0 {
 		return dst, errDepth
 	}
-	if w.straight && t.form == plain {
-		return w.along(dst, b, t, depth)
+	if w.straight {
+		switch t.form {
+		case plain:
+			return w.along(dst, b, t, depth)
+		case formTimestamp:
+			if seconds, nanos, ok := plainInstant(b); ok {
+				return appendTimestamp(dst, seconds, nanos), nil
+			}
+		}
 	}
 	base, unknown := len(w.found), len(w.unknown)
 	if err := w.index(b, t, depth); err != nil {
