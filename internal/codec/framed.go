@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type framed struct {
 	// What was found last: mostly the next one is the same.
 	id    ID
 	found schemaOf
+	front []byte // how it stood in front; empty when it did not
 	// strange counts ids that had no schema while none had one.
 	strange int
 
@@ -46,6 +48,9 @@ func (f *framed) Decode(v *record.Value, dst, raw []byte, r *record.Record) []by
 		*v = record.Value{}
 		return dst
 	}
+	if len(f.front) > 0 && bytes.HasPrefix(raw, f.front) && (r == nil || r.Headers.Count == 0) {
+		return f.found.decode(v, dst, raw, raw[len(f.front):])
+	}
 	id, payload, err := f.find(raw, r)
 	switch {
 	case err == nil:
@@ -65,6 +70,7 @@ func (f *framed) Decode(v *record.Value, dst, raw []byte, r *record.Record) []by
 			return dst
 		}
 		f.id, f.found = id, schemaOf{schema, id.String()}
+		f.front = append(f.front[:0], raw[:max(0, len(raw)-len(payload))]...)
 	}
 	return f.found.decode(v, dst, raw, payload)
 }
@@ -98,17 +104,17 @@ type schemaOf struct {
 func (s schemaOf) decode(v *record.Value, dst, raw, payload []byte) []byte {
 	start := len(dst)
 	grown, err := s.AppendJSON(dst, payload)
+	if err == nil {
+		v.Kind, v.Bytes, v.SchemaID, v.Err = record.JSON, grown[start:], s.id, nil
+		return grown
+	}
 	if flawed, ok := errors.AsType[Flawed](err); ok && flawed.Shown() {
 		v.Kind, v.Bytes, v.SchemaID, v.Err = record.JSON, grown[start:], s.id, err
 		return grown
 	}
-	if err != nil {
-		*v = plain(raw)
-		v.Err, v.SchemaID = err, s.id
-		return dst
-	}
-	v.Kind, v.Bytes, v.SchemaID, v.Err = record.JSON, grown[start:], s.id, nil
-	return grown
+	*v = plain(raw)
+	v.Err, v.SchemaID = err, s.id
+	return dst
 }
 
 // find takes the id off a key or value. The error says why there is none.

@@ -57,6 +57,16 @@ func appendThousandths(dst []byte, n int64, negative bool) []byte {
 // AppendText writes s as a JSON string; ok is false, and nothing written, when
 // it is not UTF-8.
 func AppendText(dst, s []byte) (_ []byte, ok bool) {
+	if n := len(s); n >= 8 && n <= 16 && cap(dst)-len(dst) >= n+2 {
+		first, last := binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[n-8:])
+		if (unplain(first)|unplain(last))&0x8080808080808080 == 0 {
+			to := dst[len(dst) : len(dst)+n+2]
+			to[0], to[n+1] = '"', '"'
+			binary.LittleEndian.PutUint64(to[1:], first)
+			binary.LittleEndian.PutUint64(to[n-7:], last)
+			return dst[:len(dst)+n+2], true
+		}
+	}
 	if IsPlain(s) {
 		dst = append(dst, '"')
 		dst = append(dst, s...)

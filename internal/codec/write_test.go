@@ -34,7 +34,8 @@ func TestIsPlainFindsEveryOddByteAtEveryPlace(t *testing.T) {
 func TestAppendText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.SliceOf(rapid.SampledFrom([]byte(`ab"\/`+"\n\x00\x7f")))).Draw(t, "s")
-		out, ok := AppendText([]byte("x"), s)
+		room := rapid.IntRange(1, 64).Draw(t, "room")
+		out, ok := AppendText(append(make([]byte, 0, room), 'x'), s)
 		if ok != utf8.Valid(s) {
 			t.Fatalf("ok is %v", ok)
 		}

@@ -70,7 +70,7 @@ func (m *machine) run(p *program, dst []byte, i, depth int) ([]byte, int, *fail)
 	}
 	for at := 0; at < len(p.steps); at++ {
 		s := &p.steps[at]
-		dst = append(dst, s.text...)
+		dst = s.lead.Append(dst)
 		var f *fail
 		switch s.op {
 		case opText:

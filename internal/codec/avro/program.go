@@ -40,6 +40,7 @@ const (
 // step writes text and then a value.
 type step struct {
 	text  string
+	lead  codec.Literal // text
 	op    op
 	flag  uint8 // opOptional: the number of the null branch; opTimestamp: 1 without a zone
 	nest  int   // how deep the value stands in the program's output
@@ -163,6 +164,7 @@ func (b *builder) add(s step) {
 	b.waiting.Reset()
 	b.size += len(s.text)
 	b.widest = max(b.widest, len(s.text))
+	s.lead = codec.NewLiteral([]byte(s.text))
 	b.steps = append(b.steps, s)
 	b.paths = append(b.paths, b.path)
 }

@@ -92,7 +92,7 @@ func TestNoAllocation(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() {
 		table, rest, err := s.choose.choose(payload)
 		if err == nil {
-			dst, err = w.message(dst[:0], rest, table, maxDepth+1)
+			dst, err = w.record(dst[:0], rest, table)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package protobuf
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -31,7 +32,29 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which byte, defaults bool, payload []byte) {
 		p := pairs[defaults][int(which)%len(goldenMessages)]
 		compare(t, p.s, p.l, payload)
+		for _, keep := range []bool{false, true} {
+			straightAgrees(t, p.s, payload, keep)
+		}
 	})
+}
+
+// straightAgrees holds a record that can be written while it is read against the
+// same one read twice.
+func straightAgrees(t *testing.T, s *schema, payload []byte, keep bool) {
+	t.Helper()
+	along := &walker{types: s.types, keep: keep, absent: s.types.builder.defaults, straight: true}
+	got, err := along.message(nil, payload, s.message, maxDepth+1)
+	if err != nil {
+		return
+	}
+	if len(along.found)+len(along.entries)+len(along.unknown) > 0 {
+		t.Fatalf("%x leaves %+v behind", payload, along)
+	}
+	twice := &walker{types: s.types, keep: keep, absent: s.types.builder.defaults}
+	want, err := twice.message(nil, payload, s.message, maxDepth+1)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("%x: straight %s, read twice %s, %v", payload, got, want, err)
+	}
 }
 
 // FuzzCompile compiles any text, and decodes with what comes of it.

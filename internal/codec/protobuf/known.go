@@ -110,11 +110,16 @@ func (w *walker) writePlain(dst []byte, m *content) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
+	return closed(dst, start), nil
+}
+
+// closed makes an object of members that begin at start, each with a comma before it.
+func closed(dst []byte, start int) []byte {
 	if len(dst) == start {
-		return append(dst, "{}"...), nil
+		return append(dst, "{}"...)
 	}
 	dst[start] = '{'
-	return append(dst, '}'), nil
+	return append(dst, '}')
 }
 
 // last returns the value of a singular field that is no message, 0 when there is
@@ -152,12 +157,39 @@ func secondsAndNanos(m *content) (seconds, nanos int64) {
 // outside the years 1 to 9999 is shown as the two numbers that it consists of.
 func (w *walker) writeTimestamp(dst []byte, m *content) ([]byte, error) {
 	seconds, nanos := secondsAndNanos(m)
-	if seconds < firstSecond || seconds > lastSecond || nanos < 0 || nanos > 999_999_999 {
+	if !isInstant(seconds, nanos) {
 		return w.writePlain(dst, m)
 	}
+	return appendTimestamp(dst, seconds, nanos), nil
+}
+
+func isInstant(seconds, nanos int64) bool {
+	return seconds >= firstSecond && seconds <= lastSecond && nanos >= 0 && nanos <= 999_999_999
+}
+
+func appendTimestamp(dst []byte, seconds, nanos int64) []byte {
 	dst = appendDateTime(append(dst, '"'), seconds)
 	dst = appendFraction(dst, nanos)
-	return append(dst, 'Z', '"'), nil
+	return append(dst, 'Z', '"')
+}
+
+// plainInstant reads a Timestamp of which each field is there once at most, in
+// order, and nothing else.
+func plainInstant(b []byte) (seconds, nanos int64, ok bool) {
+	for i, last := 0, uint64(0); i < len(b); {
+		tag, v, end := next(b, i)
+		number := tag >> 3
+		switch {
+		case end < 0 || tag&7 != wireVarint || number <= last || number > 2:
+			return 0, 0, false
+		case number == 1:
+			seconds = int64(v)
+		default:
+			nanos = int64(int32(v))
+		}
+		last, i = number, end
+	}
+	return seconds, nanos, isInstant(seconds, nanos)
 }
 
 // writeDuration writes seconds with 0, 3, 6 or 9 digits and an s behind them;
@@ -202,7 +234,7 @@ func (w *walker) writeValue(dst []byte, m *content) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	n := copy(dst[start:], dst[start+len(f.label):])
+	n := copy(dst[start:], dst[start+f.label.Len():])
 	return dst[:start+n], nil
 }
 

@@ -110,11 +110,9 @@ func (s *schema) AppendJSON(dst, payload []byte) ([]byte, error) {
 		}
 	}
 	w := s.types.walkers.Get().(*walker)
-	dst, err := w.message(dst, payload, t, maxDepth+1)
+	dst, err := w.record(dst, payload, t)
 	if err != nil {
-		w.found, w.unknown = w.found[:0], w.unknown[:0]
-		clear(w.entries)
-		w.entries = w.entries[:0]
+		w.reset()
 	}
 	s.types.walkers.Put(w)
 	return dst, err

@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -50,10 +51,10 @@ const (
 
 // field is a field of a message type.
 type field struct {
-	label    []byte // its name in JSON with a comma before and a colon behind
-	absent   []byte // what it is without a value, where such fields are shown; else nil
-	mask     uint64 // the bits that count
-	msg      *table // of a message, a group, or a map's entry
+	label    codec.Literal // its name in JSON with a comma before and a colon behind
+	absent   []byte        // what it is without a value, where such fields are shown; else nil
+	mask     uint64        // the bits that count
+	msg      *table        // of a message, a group, or a map's entry
 	enum     *enum
 	oneof    int32 // the oneof's place, -1 without one
 	kind     kind
@@ -78,6 +79,14 @@ type slot struct {
 	oneof    int16 // the oneof's place, those behind the 63rd as one; -1 without one
 	wire     uint8
 	packable bool
+}
+
+// inOneof is the bit of the field's oneof, 0 without one.
+func (s slot) inOneof() uint64 {
+	if s.oneof < 0 {
+		return 0
+	}
+	return 1 << s.oneof
 }
 
 // slot returns that of a field number.
@@ -158,7 +167,7 @@ func (t *table) note(number uint64, s slot) {
 
 func (b *builder) field(fd protoreflect.FieldDescriptor, oneofs map[int]int32) field {
 	f := field{oneof: -1, presence: fd.HasPresence(), mask: ^uint64(0)}
-	f.label = append(codec.AppendString([]byte{','}, []byte(fd.JSONName())), ':')
+	f.label = codec.NewLiteral(append(codec.AppendString([]byte{','}, []byte(fd.JSONName())), ':'))
 	f.kind, f.wire = kindOf(fd.Kind())
 	switch {
 	case fd.IsMap():
@@ -285,4 +294,4 @@ func (e *enum) name(n int32) []byte {
 }
 
 // name is the field's name in JSON.
-func (f *field) name() string { return string(f.label[len(`,"`) : len(f.label)-len(`":`)]) }
+func (f *field) name() string { return strings.TrimSuffix(f.label.String()[len(`,"`):], `":`) }

@@ -8,10 +8,10 @@ import (
 	"github.com/kcm-cli/kcm/internal/codec"
 )
 
-// walker decodes one record at a time, from the wire straight into JSON. A
-// message is read twice: once to note where its fields lie, for they may come in
-// any order and more than once, and once to write them in the order of their
-// numbers. What a message is made of is read when it is written, so that every
+// walker decodes one record at a time, from the wire straight into JSON. Unless
+// its record is straight, a message is read twice: once to note where its fields
+// lie, for they may come in any order and more than once, and once to write them
+// in the order of their numbers. What a message is made of is read when it is written, so that every
 // byte is read a bounded number of times however deep it lies.
 type walker struct {
 	found   []found // of all messages that are being written, the inmost last
@@ -21,6 +21,9 @@ type walker struct {
 	keep    bool    // unknown fields are wanted
 	absent  bool    // fields that are not there are wanted
 	types   *types
+
+	straight bool // this record is written while it is read
+	wary     int  // how many more are not
 }
 
 // found is a value on the wire.
@@ -34,6 +37,16 @@ type found struct {
 func (w *walker) message(dst, b []byte, t *table, depth int) ([]byte, error) {
 	if depth <= 0 {
 		return dst, errDepth
+	}
+	if w.straight {
+		switch t.form {
+		case plain:
+			return w.along(dst, b, t, depth)
+		case formTimestamp:
+			if seconds, nanos, ok := plainInstant(b); ok {
+				return appendTimestamp(dst, seconds, nanos), nil
+			}
+		}
 	}
 	base, unknown := len(w.found), len(w.unknown)
 	if err := w.index(b, t, depth); err != nil {
@@ -70,10 +83,9 @@ func (w *walker) index(b []byte, t *table, depth int) error {
 		s := t.slot(tag >> 3)
 		if wire := uint8(tag & 7); s.takes(wire) {
 			all = append(all, found{v: v, place: s.place, packed: wire != s.wire})
-			if s.oneof >= 0 {
-				contested = contested || oneofs>>s.oneof&1 != 0
-				oneofs |= 1 << s.oneof
-			}
+			one := s.inOneof()
+			contested = contested || oneofs&one != 0
+			oneofs |= one
 			sorted = sorted && s.place >= last
 			last = s.place
 		} else if w.keep {
@@ -151,13 +163,19 @@ func (w *walker) members(dst []byte, m *content) ([]byte, error) {
 		}
 		i = j
 	}
+	return w.ending(dst, m.t, next, m.unknown), nil
+}
+
+// ending writes what stands behind a message's fields: those from next on that are
+// not there, and its part of unknown.
+func (w *walker) ending(dst []byte, t *table, next int32, unknown int) []byte {
 	if w.absent {
-		dst = m.t.appendAbsent(dst, next, int32(len(m.t.fields)))
+		dst = t.appendAbsent(dst, next, int32(len(t.fields)))
 	}
-	if len(w.unknown) > m.unknown {
-		dst = codec.AppendBytes(append(dst, `,"@unknown":`...), w.unknown[m.unknown:])
+	if len(w.unknown) > unknown {
+		dst = codec.AppendBytes(append(dst, `,"@unknown":`...), w.unknown[unknown:])
 	}
-	return dst, nil
+	return dst
 }
 
 // one writes a singular field that is no message.
@@ -165,7 +183,7 @@ func (w *walker) one(dst, b []byte, f *field, v uint64) ([]byte, error) {
 	if !f.presence && !w.absent && f.zero(v) {
 		return dst, nil
 	}
-	return f.scalar(append(dst, f.label...), b, v)
+	return f.scalar(f.label.Append(dst), b, v)
 }
 
 // field writes a field of which the values are all.
@@ -176,7 +194,7 @@ func (w *walker) field(dst []byte, m *content, f *field, all []found) ([]byte, e
 	case list:
 		return w.list(dst, m, f, all)
 	default:
-		dst, _, err := w.entriesOf(append(dst, f.label...), m, f, all)
+		dst, _, err := w.entriesOf(f.label.Append(dst), m, f, all)
 		return dst, err
 	}
 }
@@ -186,7 +204,7 @@ func (w *walker) field(dst []byte, m *content, f *field, all []found) ([]byte, e
 func (t *table) appendAbsent(dst []byte, from, to int32) []byte {
 	for _, f := range t.fields[from:to] {
 		if f.absent != nil {
-			dst = append(append(dst, f.label...), f.absent...)
+			dst = append(f.label.Append(dst), f.absent...)
 		}
 	}
 	return dst
@@ -222,7 +240,7 @@ func (w *walker) singular(dst []byte, m *content, f *field, all []found) ([]byte
 				in = append(in, at(m.b, o.v)...)
 			}
 		}
-		return w.message(append(dst, f.label...), in, f.msg, m.depth-1)
+		return w.message(f.label.Append(dst), in, f.msg, m.depth-1)
 	}
 	return w.one(dst, m.b, f, v)
 }
@@ -231,7 +249,7 @@ func (w *walker) singular(dst []byte, m *content, f *field, all []found) ([]byte
 // not there.
 func (w *walker) list(dst []byte, m *content, f *field, all []found) ([]byte, error) {
 	start := len(dst)
-	dst = append(append(dst, f.label...), '[')
+	dst = append(f.label.Append(dst), '[')
 	open := len(dst)
 	dst, err := w.elements(dst, m, f, all)
 	if err != nil {

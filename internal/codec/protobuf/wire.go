@@ -106,11 +106,12 @@ func next(b []byte, i int) (tag, v uint64, end int) {
 		if tag-8 < most-8 { // a number, and not one of more bytes
 			c := b[at]
 			switch {
-			case c >= 0x80:
-			case tag&7 == wireVarint:
+			case tag&7 == wireVarint && c < 0x80:
 				return tag, uint64(c), at + 1
-			case tag&7 == wireBytes && at+1+int(c) <= len(b):
+			case tag&7 == wireBytes && c < 0x80 && at+1+int(c) <= len(b):
 				return tag, span(at+1, at+1+int(c)), at + 1 + int(c)
+			case tag&7 == wire64 && len(b)-at >= 8:
+				return tag, binary.LittleEndian.Uint64(b[at:]), at + 8
 			}
 			v, end = value(b, at, tag)
 			return tag, v, end
