@@ -48,8 +48,13 @@ func (f *framed) Decode(v *record.Value, dst, raw []byte, r *record.Record) []by
 		*v = record.Value{}
 		return dst
 	}
-	if len(f.front) > 0 && bytes.HasPrefix(raw, f.front) && (r == nil || r.Headers.Count == 0) {
-		return f.found.decode(v, dst, raw, raw[len(f.front):])
+	if r == nil || r.Headers.Count == 0 {
+		switch {
+		case len(f.front) > 0 && bytes.HasPrefix(raw, f.front):
+			return f.found.decode(v, dst, raw, raw[len(f.front):])
+		case f.other != nil && len(raw) > 0 && raw[0] > 1:
+			return f.other.Decode(v, dst, raw, r) // most keys are text
+		}
 	}
 	id, payload, err := f.find(raw, r)
 	switch {

@@ -13,6 +13,12 @@ import (
 // many bits. JSON has no number for NaN and the infinities: they are the
 // strings "NaN", "Infinity" and "-Infinity".
 func AppendFloat(dst []byte, f float64, bits int) []byte {
+	abs := math.Abs(f)
+	if bits == 64 && abs < maxThousandths {
+		if n := int64(abs*1000 + 0.5); n > 0 && float64(n)/1000 == abs {
+			return appendThousandths(dst, n, f < 0)
+		}
+	}
 	switch {
 	case math.IsNaN(f):
 		return append(dst, `"NaN"`...)
@@ -20,12 +26,6 @@ func AppendFloat(dst []byte, f float64, bits int) []byte {
 		return append(dst, `"Infinity"`...)
 	case math.IsInf(f, -1):
 		return append(dst, `"-Infinity"`...)
-	}
-	abs := math.Abs(f)
-	if bits == 64 && abs < maxThousandths {
-		if n := int64(abs*1000 + 0.5); n > 0 && float64(n)/1000 == abs {
-			return appendThousandths(dst, n, f < 0)
-		}
 	}
 	format := byte('f')
 	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
