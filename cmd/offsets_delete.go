@@ -79,8 +79,22 @@ func (o *deleteOptions) plan(ctx context.Context, r *reached) (changes []offsets
 	if len(names) > 0 {
 		return nil, noGroup(names, partClusters(parts), near)
 	}
+	if len(changes) > 0 {
+		o.tellUntouched(changes)
+	}
 	if len(changes) == 0 {
 		return nil, fault.New(fault.Failed, "there is nothing to delete: no such group has committed anything of that on %s", strings.Join(partClusters(parts), ", "))
 	}
 	return changes, nil
+}
+
+// tellUntouched tells of partitions that were named and on which nothing is committed.
+func (o *deleteOptions) tellUntouched(changes []offsets.Change) {
+	s := selected{}
+	for i := range changes {
+		s.parts = append(s.parts, changes[i].Partition)
+	}
+	if err := o.scope.narrow.unmatched("nothing is committed there", []selected{s}); err != nil {
+		o.env.run.notices.Warnf("%v", err)
+	}
 }

@@ -111,7 +111,8 @@ const troublesome = 4700 * time.Millisecond
 
 // lagAnswer is what a cluster says about groups.
 type lagAnswer struct {
-	reached bool // what went wrong since is told with the parts
+	id      string // of the cluster
+	reached bool   // what went wrong since is told with the parts
 	groups  []offsets.GroupLag
 	lacking []error // topics that are not there
 	near    []string
@@ -120,9 +121,11 @@ type lagAnswer struct {
 // ask finds the lag of the selected groups on one cluster.
 func (o *offsetsLagOptions) ask(ctx context.Context, r respondent, cs clusterScope) (a lagAnswer, err error) {
 	began := time.Now()
-	if _, err := r.meet(ctx); err != nil {
+	info, err := r.meet(ctx)
+	if err != nil {
 		return a, err
 	}
+	a.id = info.ClusterID
 	found, lacking, err := cs.find(ctx, r.Cluster)
 	if err != nil {
 		return a, err
@@ -222,6 +225,9 @@ func (o *offsetsLagOptions) find(ctx context.Context, view *metadata.View) (docu
 	}
 	doc := newLagDoc(o, scopes, replies)
 	failed := troubles(replies)
+	if err := o.check(scopes, replies, len(failed) == 0); err != nil {
+		return nil, nil, err
+	}
 	if !o.watch {
 		if err := o.unknown(scopes, replies); err != nil && len(failed) == 0 && !doc.any() {
 			return nil, nil, err
@@ -231,6 +237,33 @@ func (o *offsetsLagOptions) find(ctx context.Context, view *metadata.View) (docu
 	}
 	o.env.run.metrics.Lags(doc.metrics(scopes, replies))
 	return doc, failed, nil
+}
+
+// check refuses what is counted twice and, in a run that asks once and has asked
+// every cluster, what selects nothing.
+func (o *offsetsLagOptions) check(scopes []clusterScope, replies []reply[lagAnswer], whole bool) error {
+	all := make([]selected, len(replies))
+	groups := 0
+	for i, r := range replies {
+		all[i] = selected{cluster: scopes[i].cluster, id: r.answer.id}
+		for _, g := range r.answer.groups {
+			groups++
+			for j := range g.Lags {
+				all[i].parts = append(all[i].parts, g.Lags[j].Partition)
+			}
+		}
+	}
+	if err := twins(all); err != nil || o.watch || !whole {
+		return err
+	}
+	if groups == 0 {
+		return fault.New(fault.Failed, "no group that is meant is on %s", strings.Join(scopeNames(scopes), ", ")).
+			WithHint("kcm describe groups lists them")
+	}
+	if err := o.unknown(scopes, replies); err != nil {
+		return nil // which tells more
+	}
+	return o.scope.narrow.unmatched(o.scope.sought(), all)
 }
 
 // withFailures is an error about what is not there, when some clusters failed or

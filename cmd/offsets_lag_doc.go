@@ -50,12 +50,13 @@ type lagDoc struct {
 	Failed []failedDoc   `json:"failed"`
 
 	maxLag  int64
+	named   []string // the groups that were asked for by name
 	count   int
 	lacking error
 }
 
 func newLagDoc(o *offsetsLagOptions, scopes []clusterScope, replies []reply[lagAnswer]) *lagDoc {
-	doc := &lagDoc{maxLag: o.maxLag, count: len(scopes)}
+	doc := &lagDoc{maxLag: o.maxLag, named: o.groups.Names, count: len(scopes)}
 	if o.watch {
 		doc.Time = new(o.now().UTC().Format(time.RFC3339))
 	}
@@ -165,6 +166,11 @@ func (d *lagDoc) verdict() error {
 		for _, name := range names {
 			if t := by[name]; t.lag > d.maxLag {
 				return fault.New(fault.Failed, "the lag of group %s is %d, above %d", name, t.lag, d.maxLag)
+			}
+		}
+		for _, name := range d.named {
+			if t := by[name]; d.lacking == nil && t != nil && !t.known && t.unknown == 0 {
+				return fault.New(fault.Partial, "the lag of group %s is not known: it has committed nothing and reads nothing there", name)
 			}
 		}
 		for _, name := range names {

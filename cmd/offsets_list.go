@@ -9,6 +9,7 @@ import (
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/metadata"
+	"github.com/kcm-cli/kcm/internal/offsets"
 	"github.com/kcm-cli/kcm/internal/output"
 	"github.com/kcm-cli/kcm/internal/spec"
 )
@@ -99,6 +100,9 @@ func (o *offsetsListOptions) find(ctx context.Context, view *metadata.View) (doc
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := o.check(replies); err != nil {
+		return nil, nil, err
+	}
 	doc := &splitsDoc{at: o.at != nil, count: len(scopes)}
 	for i, r := range replies {
 		doc.Splits = append(doc.Splits, r.answer.splits...)
@@ -112,17 +116,40 @@ func (o *offsetsListOptions) find(ctx context.Context, view *metadata.View) (doc
 	return doc, troubles(replies), nil
 }
 
+// check refuses what selects nothing or the same thing twice, once all clusters
+// have answered.
+func (o *offsetsListOptions) check(replies []reply[splitsAnswer]) error {
+	var all []selected
+	whole := true
+	for _, r := range replies {
+		whole = whole && r.err == nil
+		s := selected{id: r.answer.id}
+		for _, d := range r.answer.splits {
+			s.cluster = d.Cluster
+			s.parts = append(s.parts, offsets.Partition{Topic: d.Topic, Partition: d.Partition})
+		}
+		all = append(all, s)
+	}
+	if err := twins(all); err != nil || !whole {
+		return err
+	}
+	return narrow{partitions: o.scope.narrow.partitions}.unmatched(o.scope.sought(), all)
+}
+
 // splitsAnswer is what a cluster says about its part of a scope.
 type splitsAnswer struct {
-	reached bool // what went wrong since is told with the parts
+	id      string // of the cluster
+	reached bool   // what went wrong since is told with the parts
 	splits  []splitDoc
 	lacking []error
 }
 
 func (o *offsetsListOptions) ask(ctx context.Context, r respondent, cs clusterScope) (a splitsAnswer, err error) {
-	if _, err := r.meet(ctx); err != nil {
+	info, err := r.meet(ctx)
+	if err != nil {
 		return a, err
 	}
+	a.id = info.ClusterID
 	found, lacking, err := cs.find(ctx, r.Cluster)
 	if err != nil {
 		return a, err

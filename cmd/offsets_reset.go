@@ -130,6 +130,12 @@ func (o *resetOptions) plan(ctx context.Context, r *reached) (changes []offsets.
 	if err := o.lacking(ctx, parts); err != nil {
 		return nil, err
 	}
+	if err := o.unmatched(parts); err != nil {
+		return nil, err
+	}
+	if err := lackingModels(ctx, parts, wishes); err != nil {
+		return nil, err
+	}
 	if err := o.goal.used(wishes, parts); err != nil {
 		return nil, err
 	}
@@ -257,4 +263,48 @@ func (o *resetOptions) lacking(ctx context.Context, parts []part) error {
 		o.env.run.notices.Warnf("there is no group %s on %s yet: committing makes it%s", name, strings.Join(partClusters(parts), ", "), like)
 	}
 	return nil
+}
+
+// unmatched is about partitions and a group of --to that are nowhere.
+func (o *resetOptions) unmatched(parts []part) error {
+	all := make([]selected, len(parts))
+	for i, p := range parts {
+		all[i].parts = p.found.Partitions()
+		if p.found == nil {
+			for _, g := range p.groups {
+				for at := range p.partitions(g) {
+					all[i].parts = append(all[i].parts, at)
+				}
+			}
+		}
+	}
+	if o.listed != nil {
+		return nil // the file says which
+	}
+	return narrow{partitions: o.scope.narrow.partitions}.unmatched(o.scope.sought(), all)
+}
+
+// lackingModels is about groups of --to group:NAME that are on none of the clusters.
+func lackingModels(ctx context.Context, parts []part, wishes [][]offsets.Wish) error {
+	var names []string
+	for _, list := range wishes {
+		for i := range list {
+			if list[i].Kind == offsets.ToGroup {
+				names = append(names, list[i].Name)
+			}
+		}
+	}
+	if names = sortedUnique(names); len(names) == 0 {
+		return nil
+	}
+	models := make([]part, len(parts))
+	for i, p := range parts {
+		groups, err := offsets.Groups(ctx, p.Cluster, offsets.Selection{Names: names}, offsets.Detail{})
+		if err != nil {
+			return err
+		}
+		models[i] = part{Cluster: p.Cluster, groups: groups}
+	}
+	lacking, near := absent(ctx, models, names)
+	return noGroup(lacking, partClusters(models), near)
 }

@@ -274,3 +274,16 @@ func TestOpenWindowHoldsEveryTime(t *testing.T) {
 		t.Errorf("%+v, %v leaves out a time", w, limited)
 	}
 }
+
+func TestPartitionsUnmatched(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"0,2", ""},
+		{"0-9", ""},
+		{"3,0,4-7", "3,4-7"},
+	} {
+		set, err := ParsePartitions([]string{tt.text})
+		if got := set.Unmatched([]int32{0, 1, 2}).String(); err != nil || got != tt.want {
+			t.Errorf("%s: %q, %v, want %q", tt.text, got, err, tt.want)
+		}
+	}
+}

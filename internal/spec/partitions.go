@@ -56,6 +56,16 @@ func (ps Partitions) Has(p int32) bool {
 	return slices.ContainsFunc(ps, func(s Span) bool { return s.From <= p && p <= s.To })
 }
 
+// Unmatched returns the spans in which none of the known partitions lies.
+func (ps Partitions) Unmatched(known []int32) (left Partitions) {
+	for _, s := range ps {
+		if !slices.ContainsFunc(known, func(p int32) bool { return s.From <= p && p <= s.To }) {
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
 // String gives the form that ParsePartitions reads.
 func (ps Partitions) String() string {
 	parts := make([]string, len(ps))
