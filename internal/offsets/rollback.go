@@ -2,11 +2,16 @@ package offsets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 )
+
+// ErrOtherTopic is in the chain of errors about commits that cannot come back because
+// their topic was deleted, or made again.
+var ErrOtherTopic = errors.New("the topic is not the one of the snapshot")
 
 // Rollback plans that commits become what they were before a snapshot's changes.
 type Rollback struct {
@@ -64,8 +69,12 @@ func (r Rollback) plan(c *cluster.Cluster, ch *Change, was SnapshotChange, g Gro
 	case sameCommit(now, was.Prior):
 		ch.Keep, ch.New, ch.Note = true, now, "it is as it was before"
 		return
+	case cluster.IsMissing(t.Err) && was.Prior != nil:
+		ch.Err = otherTopic(c, "%s/%s: no such topic: the commit %d of partition %d cannot come back", c.Name(), was.Topic, was.Prior.Offset, was.Partition.Partition)
+		return
 	case again && was.Prior != nil:
-		refuse("the topic was made again since, so the offset %d is that of another record", was.Prior.Offset)
+		ch.Err = otherTopic(c, "%s/%s: partition %d: the topic was made again since, so the offset %d is that of another record",
+			c.Name(), was.Topic, was.Partition.Partition, was.Prior.Offset)
 		return
 	case !sameCommit(now, was.New) && !r.Since:
 		refuse("group %s has %s now: it was changed since", was.Group, offsetOf(now))
@@ -81,6 +90,12 @@ func (r Rollback) plan(c *cluster.Cluster, ch *Change, was SnapshotChange, g Gro
 		}
 		ch.New = &back
 	}
+}
+
+func otherTopic(c *cluster.Cluster, format string, args ...any) error {
+	err := fault.New(fault.Refused, format, args...).On(c.Name())
+	err.Err = ErrOtherTopic
+	return err
 }
 
 func offsetOf(c *Commit) string {
