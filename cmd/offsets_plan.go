@@ -233,6 +233,7 @@ type reached struct {
 	infos    map[string]cluster.Info
 	failed   []failedDoc
 	errs     []error // of the failed ones
+	lacking  []error // why a plan has to be refused that has no row for it
 }
 
 func (r *reached) close() {
@@ -306,6 +307,9 @@ func (o *planOptions) change(cmd *cobra.Command, names func(*metadata.View) ([]s
 	done := o.settle(ctx, r, changes)
 	doc := newPlanDoc(changes, done)
 	doc.Failed, doc.clusters = r.failed, len(on)
+	for _, err := range r.lacking {
+		doc.Failed = append(doc.Failed, failedDoc{clusterOf(err), err.Error()})
+	}
 	printed := o.print(doc)
 	if done.err == nil && (printed == nil || !done.executed) {
 		o.tellDone(changes, done)
@@ -324,6 +328,9 @@ func (o *planOptions) settle(ctx context.Context, r *reached, changes []offsets.
 	if len(r.failed) > 0 && o.executes() {
 		err := r.errs[0]
 		return carried{err: fault.New(fault.Refused, "%w: nothing was changed", err).On(clusterOf(err)).WithHint("-c leaves clusters out")}
+	}
+	if len(r.lacking) > 0 {
+		return refuseLacking(ctx, r.clusters, changes, r.lacking[0])
 	}
 	return o.carry(ctx, o.env, r.clusters, changes)
 }

@@ -120,7 +120,8 @@ func (o *resetOptions) plan(ctx context.Context, r *reached) (changes []offsets.
 	var parts []part
 	var wishes [][]offsets.Wish
 	err = o.scope.eachReached(r, func(c *cluster.Cluster, cs clusterScope) error {
-		p, err := o.part(ctx, c, cs)
+		p, lacking, err := o.part(ctx, c, cs)
+		r.lacking = append(r.lacking, lacking...)
 		parts, wishes = append(parts, p), append(wishes, o.wishes(p))
 		return err
 	})
@@ -130,7 +131,7 @@ func (o *resetOptions) plan(ctx context.Context, r *reached) (changes []offsets.
 	if err := o.lacking(ctx, parts); err != nil {
 		return nil, err
 	}
-	if err := o.goal.used(wishes, parts); err != nil {
+	if err := o.goal.used(wishes, parts); err != nil && len(r.lacking) == 0 {
 		return nil, err
 	}
 	for i, p := range parts {
@@ -140,7 +141,10 @@ func (o *resetOptions) plan(ctx context.Context, r *reached) (changes []offsets.
 		}
 		changes = append(changes, own...)
 	}
-	if len(changes) == 0 {
+	switch {
+	case len(changes) == 0 && len(r.lacking) > 0:
+		return nil, r.lacking[0]
+	case len(changes) == 0:
 		return nil, fault.New(fault.Failed, "there is nothing to reset: %s", o.emptiness())
 	}
 	return changes, nil
@@ -159,16 +163,13 @@ func (o *resetOptions) emptiness() string {
 	}
 }
 
-func (o *resetOptions) part(ctx context.Context, c *cluster.Cluster, cs clusterScope) (p part, err error) {
-	if p, err = involved(ctx, c, cs, o.groups); err != nil || o.scope.commits || len(cs.wants) == 0 {
-		return p, err
+// part is what the scope comes to on a cluster, and what of it is not there.
+func (o *resetOptions) part(ctx context.Context, c *cluster.Cluster, cs clusterScope) (p part, lacking []error, err error) {
+	if p, err = involved(ctx, c, cs, o.groups); err != nil || o.scope.commits || o.listed != nil || len(cs.wants) == 0 {
+		return p, nil, err
 	}
-	found, lacking, err := cs.find(ctx, c)
-	if err == nil && len(lacking) > 0 {
-		err = lacking[0]
-	}
-	p.found = found
-	return p, err
+	p.found, lacking, err = cs.entries().find(ctx, c)
+	return p, lacking, err
 }
 
 // wishes are those of the groups of a cluster.
