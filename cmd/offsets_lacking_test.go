@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kcm-cli/kcm/internal/kafkatest"
 )
@@ -91,5 +93,42 @@ func TestContradictions(t *testing.T) {
 		if _, errs, code := tryKcm(t, all...); code != 2 || errs != want {
 			t.Errorf("%s: %d %q", args, code, errs)
 		}
+	}
+}
+
+// TestDeleteOfAShareGroup: it keeps no commits, and is refused even where others have some.
+func TestDeleteOfAShareGroup(t *testing.T) {
+	c, kcm := lackingRig(t)
+	c.Fake().ControlKey(kmsg.ListGroups.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.Fake().KeepControl()
+		resp := req.ResponseKind().(*kmsg.ListGroupsResponse)
+		for name, kind := range map[string]string{"sg": "share", "g": "classic"} {
+			g := kmsg.NewListGroupsResponseGroup()
+			g.Group, g.GroupType, g.GroupState = name, kind, "Empty"
+			resp.Groups = append(resp.Groups, g)
+		}
+		return resp, nil, true
+	})
+	c.Fake().ControlKey(kmsg.ShareGroupDescribe.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.Fake().KeepControl()
+		resp := req.ResponseKind().(*kmsg.ShareGroupDescribeResponse)
+		for _, name := range req.(*kmsg.ShareGroupDescribeRequest).GroupIDs {
+			g := kmsg.NewShareGroupDescribeResponseGroup()
+			g.GroupID, g.GroupState = name, "Empty"
+			if name != "sg" {
+				g.ErrorCode = kerr.GroupIDNotFound.Code
+			}
+			resp.Groups = append(resp.Groups, g)
+		}
+		return resp, nil, true
+	})
+	for _, args := range []string{"-g sg", "-g sg -g g"} {
+		_, errs, code := kcm(strings.Fields("delete s -t t --execute " + args)...)
+		if code != 6 || !strings.HasPrefix(errs, "kcm: east: group sg is a share group, which has no commits") {
+			t.Errorf("%s: %d %q", args, code, errs)
+		}
+	}
+	if at := c.Committed("g", "t", 0); at != 0 {
+		t.Errorf("the commit is %d", at)
 	}
 }

@@ -69,12 +69,8 @@ func (r Rollback) plan(c *cluster.Cluster, ch *Change, was SnapshotChange, g Gro
 	case sameCommit(now, was.Prior):
 		ch.Keep, ch.New, ch.Note = true, now, "it is as it was before"
 		return
-	case cluster.IsMissing(t.Err) && was.Prior != nil:
-		ch.Err = otherTopic(c, "%s/%s: no such topic: the commit %d of partition %d cannot come back", c.Name(), was.Topic, was.Prior.Offset, was.Partition.Partition)
-		return
-	case again && was.Prior != nil:
-		ch.Err = otherTopic(c, "%s/%s: partition %d: the topic was made again since, so the offset %d is that of another record",
-			c.Name(), was.Topic, was.Partition.Partition, was.Prior.Offset)
+	case was.Prior != nil && (again || cluster.IsMissing(t.Err)):
+		ch.Err = otherTopic(c, was, again)
 		return
 	case !sameCommit(now, was.New) && !r.Since:
 		refuse("group %s has %s now: it was changed since", was.Group, offsetOf(now))
@@ -92,8 +88,13 @@ func (r Rollback) plan(c *cluster.Cluster, ch *Change, was SnapshotChange, g Gro
 	}
 }
 
-func otherTopic(c *cluster.Cluster, format string, args ...any) error {
-	err := fault.New(fault.Refused, format, args...).On(c.Name())
+// otherTopic is why a commit cannot come back whose topic was made again, or deleted.
+func otherTopic(c *cluster.Cluster, was SnapshotChange, again bool) error {
+	format := "%s/%s: no such topic: the commit %d of partition %d cannot come back"
+	if again {
+		format = "%[1]s/%[2]s: partition %[4]d: the topic was made again since, so the offset %[3]d is that of another record"
+	}
+	err := fault.New(fault.Refused, format, c.Name(), was.Topic, was.Prior.Offset, was.Partition.Partition).On(c.Name())
 	err.Err = ErrOtherTopic
 	return err
 }
