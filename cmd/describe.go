@@ -158,6 +158,9 @@ func (o *describeOptions) run(cmd *cobra.Command, find finder) error {
 		return err
 	}
 	if err := o.print(doc); err != nil {
+		if d, ok := doc.(interface{ unprinted(err error) error }); ok {
+			return d.unprinted(err)
+		}
 		return err
 	}
 	if v, ok := doc.(interface{ verdict() error }); ok && v.verdict() != nil {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,6 +66,9 @@ func (o *deleteOptions) plan(ctx context.Context, r *reached) (changes []offsets
 		if err != nil {
 			return err
 		}
+		if err := o.tellLacking(ctx, c, cs); err != nil {
+			return err
+		}
 		parts = append(parts, p)
 		changes = append(changes, offsets.Removal(c, p.groups, cs.selects)...)
 		for _, g := range p.groups {
@@ -82,6 +86,12 @@ func (o *deleteOptions) plan(ctx context.Context, r *reached) (changes []offsets
 	if len(changes) > 0 {
 		o.tellUntouched(changes)
 	}
+	if r.lacking, err = o.commitless(ctx, parts, changes); err != nil {
+		return nil, err
+	}
+	if len(changes) == 0 && len(r.lacking) > 0 {
+		return nil, r.lacking[0]
+	}
 	if len(changes) == 0 {
 		return nil, fault.New(fault.Failed, "there is nothing to delete: no such group has committed anything of that on %s", strings.Join(partClusters(parts), ", "))
 	}
@@ -97,4 +107,32 @@ func (o *deleteOptions) tellUntouched(changes []offsets.Change) {
 	if err := o.scope.narrow.unmatched("nothing is committed there", []selected{s}); err != nil {
 		o.env.run.notices.Warnf("%v", err)
 	}
+}
+
+// tellLacking tells what of the scope is not there: commits that groups have on it
+// all the same are removed.
+func (o *deleteOptions) tellLacking(ctx context.Context, c *cluster.Cluster, cs clusterScope) error {
+	_, lacking, err := cs.entries().find(ctx, c)
+	for _, miss := range lacking {
+		o.env.run.notices.Warnf("%v", miss)
+	}
+	return err
+}
+
+// commitless are refusals for named groups that keep no commits; and where there is
+// nothing to delete at all, for those that are in use.
+func (o *deleteOptions) commitless(ctx context.Context, parts []part, changes []offsets.Change) (list []error, err error) {
+	for _, p := range parts {
+		why, err := offsets.InUse(ctx, p.Cluster, o.groups.Names)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range p.groups {
+			has := slices.ContainsFunc(changes, func(c offsets.Change) bool { return c.Cluster == p.Name() && c.Group == g.Name })
+			if w := why[g.Name]; w != nil && !has && (g.Kind == cluster.ShareGroup || len(changes) == 0) {
+				list = append(list, w)
+			}
+		}
+	}
+	return list, nil
 }

@@ -74,7 +74,7 @@ func (f *changeFlags) carry(ctx context.Context, env *Env, clusters map[string]*
 		_ = os.Remove(path) // nothing was changed: it is of no use
 		return carried{err: err}
 	}
-	env.run.notices.Notef("the snapshot is %s: kcm offsets rollback %s undoes the change", path, path)
+	env.run.notices.Notef("the snapshot is %s: kcm offsets rollback %s undoes the change", path, pasted(path, env.GOOS))
 	onEach(clusters, changes, func(c *cluster.Cluster, own []offsets.Change) { offsets.Apply(ctx, c, own) })
 	done = carried{executed: true, snapshot: &path, err: applied(ctx, env, changes)}
 	tellEmptied(env, groups, changes)
@@ -233,6 +233,7 @@ type reached struct {
 	infos    map[string]cluster.Info
 	failed   []failedDoc
 	errs     []error // of the failed ones
+	lacking  []error // why a plan has to be refused that has no row for it
 }
 
 func (r *reached) close() {
@@ -278,7 +279,7 @@ type planFunc func(ctx context.Context, r *reached) ([]offsets.Change, error)
 
 // change makes a plan, carries it out with --execute, and shows it.
 func (o *planOptions) change(cmd *cobra.Command, names func(*metadata.View) ([]string, error), plan planFunc) error {
-	if err := o.checkOutput(); err != nil {
+	if err := cmpError(o.checkOutput(), o.checkSnapshot()); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -306,13 +307,16 @@ func (o *planOptions) change(cmd *cobra.Command, names func(*metadata.View) ([]s
 	done := o.settle(ctx, r, changes)
 	doc := newPlanDoc(changes, done)
 	doc.Failed, doc.clusters = r.failed, len(on)
-	if err := o.print(doc); err != nil {
+	for _, err := range r.lacking {
+		doc.Failed = append(doc.Failed, failedDoc{clusterOf(err), err.Error()})
+	}
+	printed := o.print(doc)
+	if done.err == nil && (printed == nil || !done.executed) {
+		o.tellDone(changes, done)
+	}
+	if err := done.ended(o.env.run.notices, printed, moves(changes)); err != nil {
 		return err
 	}
-	if done.err != nil {
-		return done.err
-	}
-	o.tellDone(changes, done)
 	return partial(r.errs, doc)
 }
 
@@ -324,6 +328,9 @@ func (o *planOptions) settle(ctx context.Context, r *reached, changes []offsets.
 	if len(r.failed) > 0 && o.executes() {
 		err := r.errs[0]
 		return carried{err: fault.New(fault.Refused, "%w: nothing was changed", err).On(clusterOf(err)).WithHint("-c leaves clusters out")}
+	}
+	if len(r.lacking) > 0 {
+		return refuseLacking(ctx, r.clusters, changes, r.lacking[0])
 	}
 	return o.carry(ctx, o.env, r.clusters, changes)
 }
@@ -352,14 +359,8 @@ func twice(infos map[string]cluster.Info, changes []offsets.Change) error {
 
 // tellDone tells on stderr how it stands with the plan.
 func (o *planOptions) tellDone(changes []offsets.Change, done carried) {
-	kept := int64(0)
-	for i := range changes {
-		if changes[i].Keep {
-			kept++
-		}
-	}
 	n := o.env.run.notices
-	switch rest := int64(len(changes)) - kept; {
+	switch rest := moves(changes); {
 	case rest == 0:
 		n.Notef("there is nothing to change")
 	case !o.executes():

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -120,23 +121,15 @@ func (o *resetOptions) plan(ctx context.Context, r *reached) (changes []offsets.
 	var parts []part
 	var wishes [][]offsets.Wish
 	err = o.scope.eachReached(r, func(c *cluster.Cluster, cs clusterScope) error {
-		p, err := o.part(ctx, c, cs)
+		p, lacking, err := o.part(ctx, c, cs)
+		r.lacking = append(r.lacking, lacking...)
 		parts, wishes = append(parts, p), append(wishes, o.wishes(p))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := o.lacking(ctx, parts); err != nil {
-		return nil, err
-	}
-	if err := o.unmatched(parts); err != nil {
-		return nil, err
-	}
-	if err := lackingModels(ctx, parts, wishes); err != nil {
-		return nil, err
-	}
-	if err := o.goal.used(wishes, parts); err != nil {
+	if err := o.slips(ctx, parts, wishes, len(r.lacking) == 0); err != nil {
 		return nil, err
 	}
 	for i, p := range parts {
@@ -146,7 +139,10 @@ func (o *resetOptions) plan(ctx context.Context, r *reached) (changes []offsets.
 		}
 		changes = append(changes, own...)
 	}
-	if len(changes) == 0 {
+	switch {
+	case len(changes) == 0 && len(r.lacking) > 0:
+		return nil, r.lacking[0]
+	case len(changes) == 0:
 		return nil, fault.New(fault.Failed, "there is nothing to reset: %s", o.emptiness())
 	}
 	return changes, nil
@@ -165,16 +161,13 @@ func (o *resetOptions) emptiness() string {
 	}
 }
 
-func (o *resetOptions) part(ctx context.Context, c *cluster.Cluster, cs clusterScope) (p part, err error) {
-	if p, err = involved(ctx, c, cs, o.groups); err != nil || o.scope.commits || len(cs.wants) == 0 {
-		return p, err
+// part is what the scope comes to on a cluster, and what of it is not there.
+func (o *resetOptions) part(ctx context.Context, c *cluster.Cluster, cs clusterScope) (p part, lacking []error, err error) {
+	if p, err = involved(ctx, c, cs, o.groups); err != nil || o.scope.commits || o.listed != nil || len(cs.wants) == 0 {
+		return p, nil, err
 	}
-	found, lacking, err := cs.find(ctx, c)
-	if err == nil && len(lacking) > 0 {
-		err = lacking[0]
-	}
-	p.found = found
-	return p, err
+	p.found, lacking, err = cs.entries().find(ctx, c)
+	return p, lacking, err
 }
 
 // wishes are those of the groups of a cluster.
@@ -263,6 +256,18 @@ func (o *resetOptions) lacking(ctx context.Context, parts []part) error {
 		o.env.run.notices.Warnf("there is no group %s on %s yet: committing makes it%s", name, strings.Join(partClusters(parts), ", "), like)
 	}
 	return nil
+}
+
+// slips are words that mean nothing that there is; of partitions that is known
+// only if the whole scope was found.
+func (o *resetOptions) slips(ctx context.Context, parts []part, wishes [][]offsets.Wish, whole bool) error {
+	if err := o.lacking(ctx, parts); err != nil {
+		return err
+	}
+	if err := lackingModels(ctx, parts, wishes); err != nil || !whole {
+		return err
+	}
+	return cmp.Or(o.unmatched(parts), o.goal.used(wishes, parts))
 }
 
 // unmatched is about partitions and a group of --to that are nowhere.

@@ -104,6 +104,9 @@ func (g *resetGoal) parse(now time.Time) (err error) {
 		}
 		return err
 	}
+	if a, b, clash := g.specs.Clash(); clash {
+		return fault.New(fault.Usage, "--to %s and --to %s exclude each other", a, b)
+	}
 	for _, r := range g.specs.Ranges() {
 		if r.Stop.Given() {
 			return fault.New(fault.Usage, "%q is a range; --to takes one place", r.String()).

@@ -2,13 +2,16 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kcm-cli/kcm/internal/fault"
 	"github.com/kcm-cli/kcm/internal/metadata"
 	"github.com/kcm-cli/kcm/internal/offsets"
+	"github.com/kcm-cli/kcm/internal/spec"
 )
 
 type rollbackOptions struct {
@@ -18,12 +21,15 @@ type rollbackOptions struct {
 	snapshot *offsets.Snapshot
 	only     []string // -c
 	names    []string // of the groups of -g
+	topics   []string // -t
+	parts    spec.Partitions
 	view     *metadata.View
 }
 
 func newOffsetsRollbackCmd(env *Env) *cobra.Command {
 	o := &rollbackOptions{}
 	o.env = env
+	var parts []string
 	cmd := &cobra.Command{
 		Use:   "rollback FILE",
 		Short: "Undo a change of offsets from its snapshot",
@@ -34,13 +40,18 @@ and then writes a snapshot of its own.
 
 It refuses groups that have members, clusters that are not the ones of the snapshot,
 topics that were made again, and commits that are not what the change left behind:
-the group was used since. --allow-changed takes those back as well.`,
+the group was used since. --allow-changed takes those back as well. -c, -g, -t and -p
+leave out what is in the way of the rest.`,
 		Example: `  kcm offsets rollback kcm-offsets-20260303T140000Z.json
+  kcm offsets rollback kcm-offsets-20260303T140000Z.json -t orders -p 0 --execute
   kcm offsets rollback kcm-offsets-20260303T140000Z.json -c east --execute`,
 		Args:              takesOne("a snapshot", "FILE"),
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o.file = args[0]
+			if o.parts, err = spec.ParsePartitions(parts); err != nil {
+				return err
+			}
 			if o.snapshot, err = offsets.ReadSnapshot(o.file); err != nil {
 				return err
 			}
@@ -50,10 +61,12 @@ the group was used since. --allow-changed takes those back as well.`,
 	fs := cmd.Flags()
 	fs.StringSliceVarP(&o.only, "cluster", "c", nil, "only on these `CLUSTERS`")
 	fs.StringArrayVarP(&o.names, "group", "g", nil, "only the consumer group `NAME` (repeatable)")
+	fs.StringSliceVarP(&o.topics, "topic", "t", nil, "only these `TOPICS`")
+	fs.StringSliceVarP(&parts, "partitions", "p", nil, "only these partitions, such as `0,2-4`")
 	fs.BoolVar(&o.since, "allow-changed", false, "also take back commits that were changed since")
 	o.add(cmd, "refuse offsets that lie outside the log by now")
 	o.addOutput(cmd)
-	completeFlags(cmd, map[string]completeFunc{"cluster": completeClusters(env), "group": completeGroups(env)})
+	completeFlags(cmd, map[string]completeFunc{"cluster": completeClusters(env), "group": completeGroups(env), "topic": completeNothing})
 	return cmd
 }
 
@@ -66,8 +79,8 @@ func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 func (o *rollbackOptions) chosen(cluster string) (list []offsets.SnapshotChange) {
 	for i := range o.snapshot.Changes {
 		c := &o.snapshot.Changes[i]
-		if (cluster == "" || c.Cluster == cluster) && (len(o.only) == 0 || slices.Contains(o.only, c.Cluster)) &&
-			(len(o.names) == 0 || slices.Contains(o.names, c.Group)) {
+		if (cluster == "" || c.Cluster == cluster) && among(o.only, c.Cluster) && among(o.names, c.Group) &&
+			among(o.topics, c.Topic) && o.parts.Has(c.Partition.Partition) {
 			list = append(list, *c)
 		}
 	}
@@ -81,6 +94,9 @@ func (o *rollbackOptions) clusters(view *metadata.View) ([]string, error) {
 		if err := mustCluster(view, name); err != nil {
 			return nil, err
 		}
+	}
+	if err := o.known(); err != nil {
+		return nil, err
 	}
 	var names []string
 	for _, c := range o.chosen("") {
@@ -117,5 +133,55 @@ func (o *rollbackOptions) plan(ctx context.Context, r *reached) (changes []offse
 		}
 		changes = append(changes, own...)
 	}
+	hintOthers(changes)
 	return changes, nil
+}
+
+// known refuses groups and topics that the snapshot has nothing about.
+func (o *rollbackOptions) known() error {
+	for _, name := range o.names {
+		if !slices.ContainsFunc(o.snapshot.Changes, func(c offsets.SnapshotChange) bool { return c.Group == name }) {
+			return fault.New(fault.Usage, "%s has nothing for the group %s", o.file, name)
+		}
+	}
+	for _, name := range o.topics {
+		if !slices.ContainsFunc(o.snapshot.Changes, func(c offsets.SnapshotChange) bool { return c.Topic == name }) {
+			return fault.New(fault.Usage, "%s has nothing for the topic %s", o.file, name)
+		}
+	}
+	return nil
+}
+
+// hintOthers gives those changes that cannot be because of their topics a hint which
+// flag takes the others back, if there are such.
+func hintOthers(changes []offsets.Change) {
+	isLost := func(c *offsets.Change) bool { return errors.Is(c.Err, offsets.ErrOtherTopic) }
+	lostTopics, lostClusters := map[string]bool{}, map[string]bool{}
+	for i := range changes {
+		if c := &changes[i]; isLost(c) {
+			lostTopics[c.Topic], lostClusters[c.Cluster] = true, true
+		}
+	}
+	var topics, clusters []string
+	for i := range changes {
+		c := &changes[i]
+		if !lostTopics[c.Topic] {
+			topics = append(topics, c.Topic)
+		}
+		if !lostClusters[c.Cluster] {
+			clusters = append(clusters, c.Cluster)
+		}
+	}
+	hint := ""
+	switch {
+	case len(topics) > 0:
+		hint = "-t " + strings.Join(sortedUnique(topics), ",") + " takes the others back"
+	case len(clusters) > 0:
+		hint = "-c " + strings.Join(sortedUnique(clusters), ",") + " takes the others back"
+	}
+	for i := range changes {
+		if e, ok := errors.AsType[*fault.Error](changes[i].Err); ok && isLost(&changes[i]) {
+			e.Hint = hint
+		}
+	}
 }

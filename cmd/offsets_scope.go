@@ -113,3 +113,18 @@ func (s *changeScope) eachReached(r *reached, use func(*cluster.Cluster, cluster
 	}
 	return nil
 }
+
+// entries is the scope with each topic and pattern of its sources by itself: then
+// each that is not there is told, not only the first of a source.
+func (cs clusterScope) entries() clusterScope {
+	var wants []scopeWant
+	for _, w := range cs.wants {
+		for _, e := range w.source.Topics {
+			one := *w.source
+			one.Topics = []metadata.Topic{e}
+			wants = append(wants, scopeWant{w.stream, &one})
+		}
+	}
+	cs.wants = wants
+	return cs
+}

@@ -116,6 +116,9 @@ func (o *translateOptions) set(f scopeFlags, args []string) (err error) {
 	if err := oneOf("--policy", o.policy, "auto", "default", "identity"); err != nil {
 		return err
 	}
+	if err := o.checkSnapshot(); err != nil {
+		return err
+	}
 	f.clusters = []string{o.from}
 	o.scope, err = f.scope(args)
 	return err

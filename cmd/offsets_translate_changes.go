@@ -126,3 +126,11 @@ func (d *translationDoc) tellBusy() {
 		d.o.env.run.notices.Warnf("%s: in use, so that --execute would be refused: group %s", d.To, strings.Join(busy, ", "))
 	}
 }
+
+// unprinted is how a run ends whose answer could not be written.
+func (d *translationDoc) unprinted(err error) error {
+	if !d.o.executes() {
+		return err
+	}
+	return carried{executed: d.Executed, err: d.verdict()}.ended(d.o.env.run.notices, err, d.moved)
+}

@@ -61,6 +61,22 @@ func (ch *Change) forbidden(c *cluster.Cluster, g Group, t cluster.Topic) error 
 	return nil
 }
 
+// InUse is why the commits of groups may not be changed, by their names; those that
+// may be are not there. The error is about the cluster as a whole.
+func InUse(ctx context.Context, c *cluster.Cluster, names []string) (map[string]error, error) {
+	why := map[string]error{}
+	if len(names) == 0 {
+		return why, nil
+	}
+	groups, err := settledGroups(ctx, c, Selection{Names: names}, Detail{Members: true})
+	for _, g := range groups {
+		if err := inUse(c, g); err != nil {
+			why[g.Name] = err
+		}
+	}
+	return why, err
+}
+
 // inUse is why the commits of a group may not be changed; nil if they may.
 func inUse(c *cluster.Cluster, g Group) error {
 	switch {

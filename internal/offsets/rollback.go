@@ -2,11 +2,16 @@ package offsets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kcm-cli/kcm/internal/cluster"
 	"github.com/kcm-cli/kcm/internal/fault"
 )
+
+// ErrOtherTopic is in the chain of errors about commits that cannot come back because
+// their topic was deleted, or made again.
+var ErrOtherTopic = errors.New("the topic is not the one of the snapshot")
 
 // Rollback plans that commits become what they were before a snapshot's changes.
 type Rollback struct {
@@ -64,8 +69,8 @@ func (r Rollback) plan(c *cluster.Cluster, ch *Change, was SnapshotChange, g Gro
 	case sameCommit(now, was.Prior):
 		ch.Keep, ch.New, ch.Note = true, now, "it is as it was before"
 		return
-	case again && was.Prior != nil:
-		refuse("the topic was made again since, so the offset %d is that of another record", was.Prior.Offset)
+	case was.Prior != nil && (again || cluster.IsMissing(t.Err)):
+		ch.Err = otherTopic(c, was, again)
 		return
 	case !sameCommit(now, was.New) && !r.Since:
 		refuse("group %s has %s now: it was changed since", was.Group, offsetOf(now))
@@ -81,6 +86,17 @@ func (r Rollback) plan(c *cluster.Cluster, ch *Change, was SnapshotChange, g Gro
 		}
 		ch.New = &back
 	}
+}
+
+// otherTopic is why a commit cannot come back whose topic was made again, or deleted.
+func otherTopic(c *cluster.Cluster, was SnapshotChange, again bool) error {
+	format := "%s/%s: no such topic: the commit %d of partition %d cannot come back"
+	if again {
+		format = "%[1]s/%[2]s: partition %[4]d: the topic was made again since, so the offset %[3]d is that of another record"
+	}
+	err := fault.New(fault.Refused, format, c.Name(), was.Topic, was.Prior.Offset, was.Partition.Partition).On(c.Name())
+	err.Err = ErrOtherTopic
+	return err
 }
 
 func offsetOf(c *Commit) string {

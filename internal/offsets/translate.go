@@ -72,6 +72,7 @@ type finding struct {
 	most   int64
 	bound  int64
 	note   string
+	capped bool // most holds although nothing was found
 }
 
 func (f finding) found() bool { return f.status == Exact || f.status == Bounded }
@@ -85,17 +86,18 @@ type limits struct {
 
 // weigh turns findings about one position into one: that with the greatest
 // offset, as none of them is beyond the true place, and of equals the first.
-// What the others know of its greatest place counts too.
+// What the others know of its greatest place counts too: what lies beyond it is of
+// another time, such as the checkpoint of a topic that was made again since.
 func weigh(findings []finding, end limits) finding {
 	best, most, bound := finding{}, int64(unbounded), int64(-1)
 	if end.known {
 		most = end.end
 	}
+	most = min(most, discard(findings))
 	for _, f := range findings {
 		if !f.found() {
 			continue
 		}
-		most = min(most, f.most)
 		switch {
 		case !best.found() || f.offset > best.offset:
 			best, bound = f, f.bound
@@ -110,6 +112,25 @@ func weigh(findings []finding, end limits) finding {
 	}
 	best.most = most
 	return best.measured(bound, end)
+}
+
+// discard takes out findings beyond the greatest place that all of them allow, which
+// it returns.
+func discard(findings []finding) (most int64) {
+	most = unbounded
+	for _, f := range findings {
+		if f.found() || f.capped {
+			most = min(most, f.most)
+		}
+	}
+	for i := range findings {
+		f := &findings[i]
+		if f.found() && f.offset > most {
+			*f = finding{via: f.via, status: Unmapped, note: number(f.offset) + " by " + string(f.via) + " lies beyond " + number(most) +
+				", where the commit is at most by the offset syncs: the topic was made again, or is copied anew"}
+		}
+	}
+	return most
 }
 
 // refusal chooses what to say when nothing was found: what may still come first.

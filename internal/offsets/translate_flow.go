@@ -153,7 +153,8 @@ type sources struct {
 	topics      flowTopics
 	groups      map[string]Group // of the source, with commits
 	checkpoints *checkpoints
-	syncs       []*offsetSyncs // each is one place where they were found
+	here, there *offsetSyncs   // of the topics on the source and on the target, as they were read
+	syncs       []*offsetSyncs // of the flow, by the place where they were found
 	back        *offsetSyncs   // of the flow the other way, turned round; may be nil
 	warnings    []error
 	incomplete  bool
@@ -293,13 +294,7 @@ func (t *Translator) readSyncs(ctx context.Context, s *sources) error {
 	if err != nil {
 		return err
 	}
-	if here != nil {
-		s.syncs = append(s.syncs, here)
-	}
-	if there != nil {
-		forth, back := t.part(s, there, here != nil)
-		s.syncs, s.back = append(s.syncs, forth), back
-	}
+	s.here, s.there = here, there
 	if here == nil && there == nil {
 		err := fault.New(fault.Failed, "there are no offset syncs: neither %s/%s nor %s/%s exists", t.From.Name(), atSource, t.To.Name(), atTarget).
 			WithHint("mirror: in the metadata says by which alias and separator MirrorMaker 2 knows a cluster")
@@ -327,21 +322,69 @@ func (t *Translator) readSyncTopic(ctx context.Context, s *sources, c *cluster.C
 	return syncs, nil
 }
 
-// part parts the syncs of a topic on the target by the flow that they are of.
-// Those of the flow the other way are about topics of the target; taken for ours
-// they would lead anywhere.
-func (t *Translator) part(s *sources, there *offsetSyncs, sourceHasOwn bool) (forth, back *offsetSyncs) {
-	forth, back = newOffsetSyncs(), newOffsetSyncs()
-	for at, list := range there.of {
-		switch {
-		case s.topics.from != nil && !sourceHasOwn, !has(s.topics.to, at.Topic):
-			forth.of[at] = list
-		case sourceHasOwn, s.topics.from != nil && !has(s.topics.from, at.Topic):
-			back.of[at] = list
+// sortSyncs finds out of which flow the syncs are that were read; those of the flow
+// the other way are about topics of the target, and taken for ours they would lead
+// anywhere. How topics are named has to be known.
+func (t *Translator) sortSyncs(s *sources) {
+	back := newOffsetSyncs()
+	for _, place := range []*offsetSyncs{s.here, s.there} {
+		if place == nil {
+			continue
 		}
+		forth := newOffsetSyncs()
+		for at, list := range place.of {
+			switch t.direction(s, at.Topic, place == s.here) {
+			case flowForth:
+				forth.of[at] = list
+			case flowBack:
+				back.of[at] = list
+			default:
+				forth.unclear[at] = true
+			}
+		}
+		s.syncs = append(s.syncs, forth)
 	}
-	return forth, back.reversed(func(topic string) string { return t.Policy.Remote(t.Target, topic) })
+	s.back = back.reversed(func(topic string) string { return t.Policy.Remote(t.Target, topic) })
+	if t.Policy.Identity && len(s.back.of) > 0 {
+		s.syncs = append(s.syncs, s.back)
+	}
 }
+
+// direction says of which flow the syncs of a topic are, where they lie in the topic
+// of the source (own) or of the target. Flows the two ways may use either. Where both
+// clusters have a topic of that name, the checkpoints topics tell which flows there
+// are.
+func (t *Translator) direction(s *sources, topic string, own bool) flow {
+	forth := has(s.topics.to, t.Policy.CheckpointsTopic(t.Source))
+	back := has(s.topics.from, t.Policy.CheckpointsTopic(t.Target))
+	switch {
+	case !has(s.topics.to, topic):
+		return flowForth
+	case s.topics.from == nil:
+		return flowUnclear
+	case !has(s.topics.from, topic):
+		return flowBack
+	case forth != back && forth:
+		return flowForth
+	case forth != back:
+		return flowBack
+	case t.Policy.Identity:
+		return flowUnclear
+	case own || s.here == nil:
+		return flowForth
+	default:
+		return flowBack
+	}
+}
+
+// flow is one of the two ways between clusters.
+type flow uint8
+
+const (
+	flowUnclear flow = iota
+	flowForth
+	flowBack
+)
 
 func (t *Translator) reader(c *cluster.Cluster, take func(at Partition, r *logRecord) bool) *logReader {
 	patience := t.Patience

@@ -20,10 +20,12 @@ type offsetSyncs struct {
 	keys   map[string]Partition       // by the records' keys
 	damage Damage
 	seen   int // records
+
+	unclear map[Partition]bool // has syncs of which the flow is not known
 }
 
 func newOffsetSyncs() *offsetSyncs {
-	return &offsetSyncs{of: map[Partition][]offsetSync{}, keys: map[string]Partition{}}
+	return &offsetSyncs{of: map[Partition][]offsetSync{}, keys: map[string]Partition{}, unclear: map[Partition]bool{}}
 }
 
 // add takes the next record.
@@ -73,6 +75,9 @@ func appendSync(list []offsetSync, s offsetSync) []offsetSync {
 // the nearest earlier one is about.
 func (s *offsetSyncs) find(at Partition, position int64, end limits) finding {
 	list := s.of[at]
+	if s.unclear[at] {
+		return finding{status: Unmapped, note: "the offset syncs may be of the flow the other way: topics keep their names, and nothing tells"}
+	}
 	if len(list) == 0 {
 		return finding{status: Pending, note: "nothing of the partition has been mirrored yet: there is no offset sync for it"}
 	}
@@ -86,7 +91,10 @@ func (s *offsetSyncs) find(at Partition, position int64, end limits) finding {
 		return finding{status: Exact, offset: list[i].downstream, most: list[i].downstream}
 	}
 	if i == 0 {
-		return finding{status: Unmapped, note: "the commit lies before the oldest offset sync, which is for " + number(list[0].upstream)}
+		return finding{
+			status: Unmapped, most: list[0].downstream, capped: true,
+			note: "the commit lies before the oldest offset sync, which is for " + number(list[0].upstream),
+		}
 	}
 	near := list[i-1]
 	f := finding{status: Bounded, offset: near.downstream + 1, most: unbounded, bound: position - near.upstream - 1}

@@ -70,6 +70,7 @@ func (t *Translator) Translate(ctx context.Context) (*Translation, error) {
 	}
 	s.checkpoints.done()
 	t.learnPolicy(s)
+	t.sortSyncs(s)
 	t.upstreams = map[string][3]string{}
 	ends, err := t.limits(ctx, s)
 	if err != nil {

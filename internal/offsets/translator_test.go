@@ -250,9 +250,81 @@ func TestIdentityPolicy(t *testing.T) {
 		for _, topic := range []string{rig.Name("t"), dotted, rig.Name("u")} {
 			p.write(p.east, p.atEast, syncRecord(topic, 0, 5, 5))
 		}
+		// Without a checkpoints topic nothing tells which way the flow goes.
+		unclear := " unmapped(-) syncs : the offset syncs may be of the flow the other way: topics keep their names, and nothing tells"
+		p.check(p.translator(ViaSyncs, g), "g east.t/0@6 east.t@-"+unclear, "g t/0@6 t@-"+unclear, "g u/0@6 u@-"+unclear)
+		p.west.CreateTopic(p.checkpoints, 1, nil)
 		p.check(p.translator(ViaSyncs, g),
 			"g east.t/0@6 east.t@6 exact(0) syncs : ", "g t/0@6 t@6 exact(0) syncs : ", "g u/0@6 u@6 exact(0) syncs : ")
+		back := p.policy.CheckpointsTopic(p.alias("west"))
+		p.east.CreateTopic(back, 1, nil)
+		p.check(p.translator(ViaSyncs, g), "g east.t/0@6 east.t@-"+unclear, "g t/0@6 t@-"+unclear, "g u/0@6 u@-"+unclear)
 	})
+}
+
+// Back again after a move under the identity policy: the syncs are those of the
+// flow that was, whose copy begins behind older records.
+func TestBackUnderTheIdentityPolicy(t *testing.T) {
+	for _, place := range []string{"source", "target"} {
+		t.Run(place, func(t *testing.T) {
+			p := newPair(t, kafkatest.Fake(t, kafkatest.Options{}), Policy{})
+			g := p.rig.Name("g")
+			fill(p.east, "t", 40) // the copy: 0 to 9 are its own, 10 is the first of west
+			fill(p.west, "t", 60)
+			p.east.Commit(g, "t", 0, 15)
+			p.east.CreateTopic(p.policy.CheckpointsTopic(p.alias("west")), 1, nil)
+			at, topic := p.west, p.policy.OffsetSyncsTopic(p.alias("east"))
+			if place == "target" {
+				at, topic = p.east, p.policy.OffsetSyncsTopic(p.alias("west"))
+			}
+			at.CreateTopic(topic, 1, nil)
+			p.write(at, topic, syncRecord("t", 0, 0, 10))
+			p.write(at, topic, syncRecord("t", 0, 25, 35))
+			tr := p.translator(ViaSyncs, g)
+			tr.Policy.Identity, tr.Fixed = true, true
+			p.check(tr, "g t/0@15 t@1 bounded(4) syncs : ")
+		})
+	}
+}
+
+// Back again under the default policy, with a mirror that only ever went one way.
+func TestBackUnderTheDefaultPolicy(t *testing.T) {
+	p := newPair(t, kafkatest.Fake(t, kafkatest.Options{}), Policy{})
+	g := p.rig.Name("g")
+	copied := p.policy.Remote(p.alias("west"), "t")
+	fill(p.west, "t", 40)
+	fill(p.east, copied, 30)
+	p.east.Commit(g, copied, 0, 12)
+	topic := p.policy.OffsetSyncsTopic(p.alias("east"))
+	p.west.CreateTopic(topic, 1, nil)
+	p.write(p.west, topic, syncRecord("t", 0, 10, 0))
+	p.write(p.west, topic, syncRecord("t", 0, 22, 12))
+	p.check(p.translator(ViaSyncs, g), "g west.t/0@12 t@22 exact(0) syncs : ")
+}
+
+// A checkpoint of a topic that was made again on the target since is of other
+// records: the syncs know better.
+func TestCheckpointsOfATopicMadeAgain(t *testing.T) {
+	p := newPair(t, kafkatest.Fake(t, kafkatest.Options{}), Policy{})
+	g := p.rig.Name("g")
+	copied := p.alias("east") + ".t"
+	fill(p.east, "t", 4000)
+	fill(p.west, copied, 3000)
+	p.west.CreateTopic(p.checkpoints, 1, nil)
+	p.write(p.west, p.checkpoints, checkpointRecord(g, copied, [3]int64{0, 910, 910}, ""))
+	p.east.CreateTopic(p.atEast, 1, nil)
+	p.write(p.east, p.atEast, syncRecord("t", 0, 800, 800))
+	p.write(p.east, p.atEast, syncRecord("t", 0, 1000, 0))
+	p.east.Commit(g, "t", 0, 1000)
+	p.check(p.translator(ViaAuto, g), "g t/0@1000 east.t@0 exact(0) syncs : ")
+	p.east.Commit(g, "t", 0, 950)
+	got, err := p.translator(ViaAuto, g).Translate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := got.Groups[0].Partitions[0]; r.Via != ViaTimestamp {
+		t.Errorf("950 is before the first record of the copy: %+v", r)
+	}
 }
 
 // Syncs are found on the target too; those of the flow the other way, in a topic

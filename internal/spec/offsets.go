@@ -17,6 +17,7 @@ type Offsets struct {
 	all   Range
 	given bool
 	some  map[scope]Range
+	clash [2]string // see Clash
 }
 
 // scope names partitions; an empty cluster or topic stands for any.
@@ -65,6 +66,12 @@ func (o *Offsets) addList(value string, now time.Time) error {
 }
 
 func (o *Offsets) set(e entry) {
+	if was, twice := o.some[e.scope]; e.scoped && twice && was != e.what {
+		o.clash = [2]string{e.scope.String() + "=" + was.String(), e.scope.String() + "=" + e.what.String()}
+	}
+	if !e.scoped && o.given && o.all != e.what {
+		o.clash = [2]string{o.all.String(), e.what.String()}
+	}
 	if !e.scoped {
 		o.all, o.given = e.what, true
 		return
@@ -73,6 +80,12 @@ func (o *Offsets) set(e entry) {
 		o.some = map[scope]Range{}
 	}
 	o.some[e.scope] = e.what
+}
+
+// Clash returns two values that say different things of the same partitions; the later
+// one counts. ok is false if there are none.
+func (o Offsets) Clash() (first, second string, ok bool) {
+	return o.clash[0], o.clash[1], o.clash != [2]string{}
 }
 
 // Clusters returns the clusters that values name, in alphabetical order.
