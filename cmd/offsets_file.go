@@ -16,3 +16,10 @@ func readListing(path string) (*offsets.Listing, error) {
 	defer func() { _ = f.Close() }()
 	return offsets.ReadListing(f, path)
 }
+
+// warnOfPart tells that a file holds less than was to be exported.
+func warnOfPart(env *Env, l *offsets.Listing) {
+	if n := len(l.Lacking); n > 0 {
+		env.run.notices.WarnOncef("%s is a part only of what was to be exported: %s went wrong then, first: %s", l.Name, count(int64(n), "thing"), l.Lacking[0])
+	}
+}

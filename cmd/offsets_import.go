@@ -98,6 +98,7 @@ func (o *importOptions) read(ctx context.Context, path string) (err error) {
 // choose says which clusters are meant, and takes from the file what is.
 func (o *importOptions) choose(view *metadata.View) ([]string, error) {
 	o.view, o.entries = view, map[string][]offsets.ListedOffset{}
+	warnOfPart(o.env, o.file)
 	for _, name := range o.clusters {
 		if err := mustCluster(view, name); err != nil {
 			return nil, err

@@ -103,7 +103,9 @@ func (o *resetOptions) set(cmd *cobra.Command) (err error) {
 	if o.scope.commits {
 		return fault.New(fault.Usage, "--all-topics and --from-file exclude each other: the file says which partitions")
 	}
-	o.listed, err = readListing(o.file)
+	if o.listed, err = readListing(o.file); err == nil {
+		warnOfPart(o.env, o.listed)
+	}
 	return err
 }
 

@@ -25,6 +25,7 @@ type Listing struct {
 	Grouped bool   // it names groups; if it does not, the command has to
 	JSON    bool
 	Entries []ListedOffset // in the order of the file
+	Lacking []string       // what export could not find out, in its words: the file is a part only
 }
 
 // ReadListing reads offsets from CSV, as Kafka's own tools write it, or from the

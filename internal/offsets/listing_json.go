@@ -50,11 +50,15 @@ func readJSON(text []byte, name string) (*Listing, error) {
 	}
 	groups := false
 	err := r.object(func(key string) error {
-		if key != "groups" {
+		switch key {
+		case "groups":
+			groups = true
+			return r.array(r.group)
+		case "failed":
+			return r.array(r.failed)
+		default:
 			return r.skip()
 		}
-		groups = true
-		return r.array(r.group)
 	})
 	if err != nil {
 		return nil, err
@@ -94,6 +98,8 @@ func (r *jsonReader) group() error {
 			return r.value(&g.cluster)
 		case "group":
 			return r.value(&g.group)
+		case "error":
+			return r.lack()
 		case "group_encoding":
 			return r.value(&g.encoding)
 		case "partitions":
@@ -122,6 +128,26 @@ func (r *jsonReader) group() error {
 		}
 	}
 	return nil
+}
+
+// failed reads what export says of a cluster that did not answer.
+func (r *jsonReader) failed() error {
+	return r.object(func(key string) error {
+		if key == "error" {
+			return r.lack()
+		}
+		return r.skip()
+	})
+}
+
+// lack notes an error that export met; null is none.
+func (r *jsonReader) lack() error {
+	var text *string
+	err := r.value(&text)
+	if text != nil {
+		r.list.Lacking = append(r.list.Lacking, *text)
+	}
+	return err
 }
 
 func (r *jsonReader) entry() (l ListedOffset, err error) {
