@@ -68,5 +68,9 @@ func refuseLacking(ctx context.Context, clusters map[string]*cluster.Cluster, ch
 	if _, err := check(ctx, clusters, changes); err != nil {
 		return carried{err: err}
 	}
-	return carried{err: fault.New(fault.Refused, "%w: nothing was changed", lacking).On(clusterOf(lacking))}
+	kind := fault.Refused
+	if fault.KindOf(lacking) == fault.Auth {
+		kind = fault.Auth
+	}
+	return carried{err: fault.New(kind, "%w: nothing was changed", lacking).On(clusterOf(lacking))}
 }

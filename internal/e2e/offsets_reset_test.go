@@ -116,8 +116,8 @@ func resetScenarios(l resetLog) []resetScenario {
 		{name: "from-file", had: common, file: "{t},0,30\n{t},1,1000\n", java: "--from-file {file} --execute", kcm: "--from-file {file} --execute", want: commits{"t/0": 30, "t/1": 20, "t/2": 0}},
 		{name: "from-file with groups", had: common, file: "{g},{t},0,31\nother,{t},0,1\n\"{g}\",{u},0,7\n", java: "--from-file {file} --execute", kcm: "--from-file {file} --execute", want: commits{"t/0": 31, "t/1": 10, "t/2": 0, "u/0": 7}},
 		{name: "no such topic", had: common, java: "--topic {t}-no --to-earliest --execute", kcm: "{t}-no --to-earliest --execute", want: common, code: 1},
-		{name: "one of the topics does not exist", had: common, java: "--topic {t} --topic {t}-no --to-earliest --execute", kcm: "{t} {t}-no --to-earliest --execute", want: common, code: 1},
-		{name: "no such partition", had: common, java: "--topic {t}:9 --to-earliest --execute", kcm: "{t} -p 9 --to-earliest --execute", want: common, code: 1},
+		{name: "one of the topics does not exist", had: common, java: "--topic {t} --topic {t}-no --to-earliest --execute", kcm: "{t} {t}-no --to-earliest --execute", want: common, code: 6},
+		{name: "no such partition", had: common, java: "--topic {t}:9 --to-earliest --execute", kcm: "{t} -p 9 --to-earliest --execute", want: common, code: 2},
 	}
 }
 
