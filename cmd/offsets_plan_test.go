@@ -134,7 +134,7 @@ func TestSignalWhileChanging(t *testing.T) {
 		if first.CompareAndSwap(false, true) {
 			signals <- syscall.SIGINT
 		}
-		c.Fake().SleepControl(func() { time.Sleep(100 * time.Millisecond) })
+		time.Sleep(20 * time.Millisecond) // as a slow broker would; kfake's own SleepControl has a data race
 		return nil, nil, false
 	})
 	r := runKcm(t, world{signals: signals}, args...)
