@@ -100,11 +100,14 @@ func (o *deleteOptions) plan(ctx context.Context, r *reached) (changes []offsets
 
 // tellUntouched tells of partitions that were named and on which nothing is committed.
 func (o *deleteOptions) tellUntouched(changes []offsets.Change) {
-	s := selected{}
-	for i := range changes {
-		s.parts = append(s.parts, changes[i].Partition)
-	}
-	if err := o.scope.narrow.unmatched("nothing is committed there", []selected{s}); err != nil {
+	touched := selected{each: func(yield func(offsets.Partition) bool) {
+		for i := range changes {
+			if !yield(changes[i].Partition) {
+				return
+			}
+		}
+	}}
+	if err := o.scope.narrow.unmatched("nothing is committed there", []selected{touched}); err != nil {
 		o.env.run.notices.Warnf("%v", err)
 	}
 }

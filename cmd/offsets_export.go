@@ -78,13 +78,7 @@ func (o *exportOptions) find(ctx context.Context, view *metadata.View) (document
 		return nil, nil, fault.New(fault.Usage, "CSV has no place for clusters, and these are %s: %s", count(int64(len(scopes)), "cluster"), strings.Join(scopeNames(scopes), ", ")).
 			WithHint("-c CLUSTER chooses one; -o json has all of them")
 	}
-	byName := map[string]clusterScope{}
-	for _, cs := range scopes {
-		byName[cs.cluster] = cs
-	}
-	replies, err := eachCluster(ctx, &o.describeOptions, view, scopeNames(scopes), func(ctx context.Context, r respondent) (exportAnswer, error) {
-		return o.ask(ctx, r, byName[r.Name()])
-	})
+	replies, err := eachScope(ctx, &o.describeOptions, view, scopes, o.ask)
 	if err != nil {
 		return nil, nil, err
 	}

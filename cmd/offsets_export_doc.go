@@ -149,20 +149,7 @@ func (d *exportDoc) writeJSON(write func([]byte) error, line bool) error {
 		d.Groups[i].writeJSON(&w)
 	}
 	w.close(']')
-	w.key("failed")
-	w.open('[')
-	for i := range d.Failed {
-		w.next()
-		w.open('{')
-		w.text("cluster", &d.Failed[i].Cluster)
-		w.text("error", &d.Failed[i].Error)
-		w.close('}')
-	}
-	w.close(']')
-	w.close('}')
-	w.buf = append(w.buf, '\n')
-	w.flush(0)
-	return w.err
+	return w.ended(d.Failed)
 }
 
 func (d *exportGroupDoc) writeJSON(w *jsonWriter) {

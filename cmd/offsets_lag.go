@@ -158,6 +158,17 @@ func (o *offsetsLagOptions) ask(ctx context.Context, r respondent, cs clusterSco
 	return a, a.trouble(listErr)
 }
 
+// each goes over the partitions of all groups.
+func (a *lagAnswer) each(yield func(offsets.Partition) bool) {
+	for i := range a.groups {
+		for j := range a.groups[i].Lags {
+			if !yield(a.groups[i].Lags[j].Partition) {
+				return
+			}
+		}
+	}
+}
+
 // leavesOut reports whether a group that was not named has nothing to do with what
 // was asked for.
 func (o *offsetsLagOptions) leavesOut(cs clusterScope, g offsets.GroupLag) bool {
@@ -213,13 +224,7 @@ func (o *offsetsLagOptions) find(ctx context.Context, view *metadata.View) (docu
 	if err != nil {
 		return nil, nil, err
 	}
-	byName := map[string]clusterScope{}
-	for _, cs := range scopes {
-		byName[cs.cluster] = cs
-	}
-	replies, err := eachCluster(ctx, &o.describeOptions, view, scopeNames(scopes), func(ctx context.Context, r respondent) (lagAnswer, error) {
-		return o.ask(ctx, r, byName[r.Name()])
-	})
+	replies, err := eachScope(ctx, &o.describeOptions, view, scopes, o.ask)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -245,13 +250,8 @@ func (o *offsetsLagOptions) check(scopes []clusterScope, replies []reply[lagAnsw
 	all := make([]selected, len(replies))
 	groups := 0
 	for i, r := range replies {
-		all[i] = selected{cluster: scopes[i].cluster, id: r.answer.id}
-		for _, g := range r.answer.groups {
-			groups++
-			for j := range g.Lags {
-				all[i].parts = append(all[i].parts, g.Lags[j].Partition)
-			}
-		}
+		all[i] = selected{cluster: scopes[i].cluster, id: r.answer.id, each: r.answer.each}
+		groups += len(r.answer.groups)
 	}
 	if err := twins(all); err != nil || o.watch || !whole {
 		return err

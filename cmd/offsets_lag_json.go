@@ -29,13 +29,18 @@ func (d *lagDoc) writeJSON(write func([]byte) error, line bool) error {
 		d.Groups[i].writeJSON(&w)
 	}
 	w.close(']')
+	return w.ended(d.Failed)
+}
+
+// ended ends a document with the clusters that failed.
+func (w *jsonWriter) ended(failed []failedDoc) error {
 	w.key("failed")
 	w.open('[')
-	for i := range d.Failed {
+	for i := range failed {
 		w.next()
 		w.open('{')
-		w.text("cluster", &d.Failed[i].Cluster)
-		w.text("error", &d.Failed[i].Error)
+		w.text("cluster", &failed[i].Cluster)
+		w.text("error", &failed[i].Error)
 		w.close('}')
 	}
 	w.close(']')

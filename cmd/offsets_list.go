@@ -90,17 +90,11 @@ func (o *offsetsListOptions) find(ctx context.Context, view *metadata.View) (doc
 	if err != nil {
 		return nil, nil, err
 	}
-	byName := map[string]clusterScope{}
-	for _, cs := range scopes {
-		byName[cs.cluster] = cs
-	}
-	replies, err := eachCluster(ctx, &o.describeOptions, view, scopeNames(scopes), func(ctx context.Context, r respondent) (splitsAnswer, error) {
-		return o.ask(ctx, r, byName[r.Name()])
-	})
+	replies, err := eachScope(ctx, &o.describeOptions, view, scopes, o.ask)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := o.check(replies); err != nil {
+	if err := o.check(scopes, replies); err != nil {
 		return nil, nil, err
 	}
 	doc := &splitsDoc{at: o.at != nil, count: len(scopes)}
@@ -118,17 +112,12 @@ func (o *offsetsListOptions) find(ctx context.Context, view *metadata.View) (doc
 
 // check refuses what selects nothing or the same thing twice, once all clusters
 // have answered.
-func (o *offsetsListOptions) check(replies []reply[splitsAnswer]) error {
-	var all []selected
+func (o *offsetsListOptions) check(scopes []clusterScope, replies []reply[splitsAnswer]) error {
+	all := make([]selected, len(replies))
 	whole := true
-	for _, r := range replies {
+	for i, r := range replies {
 		whole = whole && r.err == nil
-		s := selected{id: r.answer.id}
-		for _, d := range r.answer.splits {
-			s.cluster = d.Cluster
-			s.parts = append(s.parts, offsets.Partition{Topic: d.Topic, Partition: d.Partition})
-		}
-		all = append(all, s)
+		all[i] = selected{cluster: scopes[i].cluster, id: r.answer.id, each: r.answer.each}
 	}
 	if err := twins(all); err != nil || !whole {
 		return err
@@ -142,6 +131,15 @@ type splitsAnswer struct {
 	reached bool   // what went wrong since is told with the parts
 	splits  []splitDoc
 	lacking []error
+}
+
+// each goes over the partitions.
+func (a *splitsAnswer) each(yield func(offsets.Partition) bool) {
+	for i := range a.splits {
+		if !yield(offsets.Partition{Topic: a.splits[i].Topic, Partition: a.splits[i].Partition}) {
+			return
+		}
+	}
 }
 
 func (o *offsetsListOptions) ask(ctx context.Context, r respondent, cs clusterScope) (a splitsAnswer, err error) {

@@ -274,19 +274,12 @@ func (o *resetOptions) slips(ctx context.Context, parts []part, wishes [][]offse
 
 // unmatched is about partitions and a group of --to that are nowhere.
 func (o *resetOptions) unmatched(parts []part) error {
-	all := make([]selected, len(parts))
-	for i, p := range parts {
-		all[i].parts = p.found.Partitions()
-		if p.found == nil {
-			for _, g := range p.groups {
-				for at := range p.partitions(g) {
-					all[i].parts = append(all[i].parts, at)
-				}
-			}
-		}
-	}
 	if o.listed != nil {
 		return nil // the file says which
+	}
+	all := make([]selected, len(parts))
+	for i, p := range parts {
+		all[i].each = p.each
 	}
 	return narrow{partitions: o.scope.narrow.partitions}.unmatched(o.scope.sought(), all)
 }

@@ -79,6 +79,25 @@ func (p part) partitions(g offsets.Group) map[offsets.Partition]string {
 	return all
 }
 
+// each goes over the partitions that are meant, which may come more than once.
+func (p part) each(yield func(offsets.Partition) bool) {
+	if p.found != nil {
+		for _, at := range p.found.Partitions() {
+			if !yield(at) {
+				return
+			}
+		}
+		return
+	}
+	for _, g := range p.groups {
+		for at := range p.partitions(g) {
+			if !yield(at) {
+				return
+			}
+		}
+	}
+}
+
 // absent are the named groups that are on none of the clusters, with names of groups
 // there that may be meant.
 func absent(ctx context.Context, parts []part, names []string) (lacking, near []string) {

@@ -79,6 +79,18 @@ func (s scope) on(view *metadata.View) ([]clusterScope, error) {
 	return list, nil
 }
 
+// eachScope asks all clusters of scopes at once, each about its own; the replies
+// stand as the scopes do.
+func eachScope[A any](ctx context.Context, o *describeOptions, view *metadata.View, scopes []clusterScope, ask func(context.Context, respondent, clusterScope) (A, error)) ([]reply[A], error) {
+	byName := map[string]clusterScope{}
+	for _, cs := range scopes {
+		byName[cs.cluster] = cs
+	}
+	return eachCluster(ctx, o, view, scopeNames(scopes), func(ctx context.Context, r respondent) (A, error) {
+		return ask(ctx, r, byName[r.Name()])
+	})
+}
+
 // streams are those that are named, and checks the narrowing.
 func (s scope) streams(view *metadata.View) ([]*metadata.Stream, error) {
 	for _, name := range s.narrow.clusters {

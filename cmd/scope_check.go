@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,28 +13,27 @@ import (
 // selected are the partitions of one cluster that a verb found for its scope.
 type selected struct {
 	cluster, id string // the cluster's name, and its cluster id
-	parts       []offsets.Partition
+	each        iter.Seq[offsets.Partition]
 }
 
 // unmatched is about words of -t and -p that select none of what was found: a slip
 // would look like an answer.
 func (n narrow) unmatched(what string, all []selected) error {
-	var topics []string
-	var ids []int32
+	if len(n.topics)+len(n.partitions) == 0 {
+		return nil
+	}
+	topics, ids := map[string]bool{}, map[int32]bool{}
 	for _, s := range all {
-		for _, at := range s.parts {
-			ids = append(ids, at.Partition)
-			topics = append(topics, at.Topic)
+		for at := range s.each {
+			topics[at.Topic], ids[at.Partition] = true, true
 		}
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
 	for _, t := range n.topics {
-		if !slices.Contains(topics, t) {
+		if !topics[t] {
 			return fault.New(fault.Usage, "-t %s selects nothing: %s", t, what)
 		}
 	}
-	if left := n.partitions.Unmatched(ids); len(left) > 0 {
+	if left := n.partitions.Unmatched(slices.Collect(maps.Keys(ids))); len(left) > 0 {
 		return fault.New(fault.Usage, "-p %s selects nothing: %s", left, what)
 	}
 	return nil
@@ -40,19 +41,21 @@ func (n narrow) unmatched(what string, all []selected) error {
 
 // twins refuses what would be counted twice because two of the clusters are one.
 func twins(all []selected) error {
-	type place struct {
-		id string
-		at offsets.Partition
-	}
-	seen := map[place]string{}
-	for _, s := range all {
-		for _, at := range s.parts {
-			p := place{s.id, at}
-			if other, ok := seen[p]; ok && other != s.cluster && s.id != "" {
-				return fault.New(fault.Refused, "%s and %s are the same cluster (%s): %s would be counted twice", other, s.cluster, s.id, at.Topic).
-					On(s.cluster).WithHint("-c %s chooses one of them", other)
+	for i, s := range all {
+		for _, other := range all[:i] {
+			if s.id == "" || s.id != other.id {
+				continue
 			}
-			seen[p] = s.cluster
+			seen := map[offsets.Partition]bool{}
+			for at := range other.each {
+				seen[at] = true
+			}
+			for at := range s.each {
+				if seen[at] {
+					return fault.New(fault.Refused, "%s and %s are the same cluster (%s): %s would be counted twice", other.cluster, s.cluster, s.id, at.Topic).
+						On(s.cluster).WithHint("-c %s chooses one of them", other.cluster)
+				}
+			}
 		}
 	}
 	return nil
