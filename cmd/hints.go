@@ -152,8 +152,9 @@ var flagHints = map[string]string{
 	"watch":               "kcm consume follows a stream; kcm describe STREAM --watch shows it again and again",
 	"interval":            "kcm describe --watch --interval 5s",
 	"refresh":             "kcm consume --refresh; kcm describe --watch --interval 5s",
-	"describe":            "kcm describe",
-	"list":                "kcm describe",
+	"describe":            "kcm offsets lag -g GROUP; kcm describe group NAME shows its members",
+	"list":                "kcm describe groups, topics or streams lists them",
+	"all-groups":          "kcm describe groups; kcm offsets lag --all-groups shows how far they are",
 	"dry-run":             "not needed: without --execute nothing is changed",
 	"yes":                 "--execute carries a plan out",
 	"force":               "--execute carries a plan out; a group that has members is always refused",
@@ -191,7 +192,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		e = fault.New(fault.Usage, "%s %s is no %s", flagName(invalid.GetFlag()), invalid.GetValue(), typeName(invalid.GetFlag()))
 	}
-	switch hint, ok := flagHint(name); {
+	switch hint, ok := flagHints[name]; {
 	case isUnknown && ok:
 		return e.WithHint("%s", hint)
 	case isUnknown && len(name) > 1:

@@ -256,7 +256,7 @@ func (o *offsetsLagOptions) check(scopes []clusterScope, replies []reply[lagAnsw
 	if err := twins(all); err != nil || o.watch || !whole {
 		return err
 	}
-	if groups == 0 {
+	if groups == 0 && !o.groups.All {
 		return fault.New(fault.Failed, "no group that is meant is on %s", strings.Join(scopeNames(scopes), ", ")).
 			WithHint("kcm describe groups lists them")
 	}

@@ -22,6 +22,9 @@ func (s *changeScope) check() error {
 	switch {
 	case s.commits && !s.whole():
 		return fault.New(fault.Usage, "--all-topics and STREAM exclude each other")
+	case s.whole() && !s.commits && len(s.narrow.topics) > 0:
+		return fault.New(fault.Usage, "nothing says which topics are meant: -t only narrows a scope").
+			WithHint("name the STREAM, or CLUSTER/%s", s.narrow.topics[0])
 	case s.whole() && !s.commits:
 		return fault.New(fault.Usage, "nothing says which topics are meant").
 			WithHint("STREAM or CLUSTER/TOPIC; --all-topics takes all that the groups have committed")
