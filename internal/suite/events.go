@@ -96,7 +96,7 @@ func (t *tally) take(e event, show func(string)) {
 		t.say(id, e.Output, show)
 	case "pass", "fail", "skip":
 		if e.Test == "" {
-			t.end(e)
+			t.end(e, show)
 			return
 		}
 		t.result(id, e, show)
@@ -139,7 +139,7 @@ func (t *tally) result(id test, e event, show func(string)) {
 	}
 }
 
-func (t *tally) end(e event) {
+func (t *tally) end(e event, show func(string)) {
 	if e.Action != "fail" {
 		t.good = append(t.good, e.Package)
 		return
@@ -154,6 +154,9 @@ func (t *tally) end(e event) {
 	for id := range t.running {
 		if id.pkg == e.Package {
 			t.grave = append(t.grave, id.String()+" did not end")
+			if said := t.said(id); said != "" { // the stacks, where it ran out of time
+				show(said + "\n")
+			}
 		}
 	}
 }

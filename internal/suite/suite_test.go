@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,6 +175,26 @@ func TestRaceIsNoAccident(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.grave) != 1 || got.grave[0] != "p TestX: WARNING: DATA RACE" {
+		t.Errorf("grave: %q", got.grave)
+	}
+}
+
+// What a test that never ended has printed tells where it stood.
+func TestWhatDidNotEndIsShown(t *testing.T) {
+	got := newTally()
+	text := `{"Action":"run","Package":"p","Test":"TestX"}
+{"Action":"output","Package":"p","Test":"TestX","Output":"panic: test timed out after 10m0s\n"}
+{"Action":"output","Package":"p","Test":"TestX","Output":"goroutine 7 [running]:\n"}
+{"Action":"fail","Package":"p"}
+`
+	var shown strings.Builder
+	if err := got.read(strings.NewReader(text), func(s string) { shown.WriteString(s) }); err != nil {
+		t.Fatal(err)
+	}
+	if want := "panic: test timed out after 10m0s\ngoroutine 7 [running]:\n"; shown.String() != want {
+		t.Errorf("shown: %q, want %q", shown.String(), want)
+	}
+	if !slices.Contains(got.grave, "p TestX did not end") {
 		t.Errorf("grave: %q", got.grave)
 	}
 }
